@@ -1,0 +1,114 @@
+"""Every failure that rtlagent expects, as one tree.
+
+```
+RtlagentError                  exit code  meaning
+├── UsageError                     2      the user's input is wrong; nothing was spent
+│   ├── SpecError                  2      a spec file is wrong (has a line)
+│   └── ConfigError                2      rtlagent.toml, environment or flags are wrong
+├── LimitError                     3      a budget was reached; the best candidate is kept
+├── ToolError                      4      a tool is missing, broke, or printed nonsense
+│   ├── ToolMissingError           4      not installed; the message has the install line
+│   └── SandboxError               4      bubblewrap missing or refused by the kernel
+├── ModelError                     4      the model endpoint failed for good
+│   ├── ModelConfigError           2      no model named, unknown scheme, missing key
+│   ├── ModelUnavailableError      4      connection, 408/429/5xx after all retries
+│   ├── ModelRefusalError          4      the model declined to answer
+│   ├── ModelReplyError            4      empty, cut or unusable reply after all retries
+│   └── PromptTooLongError         4      the prompt exceeds the context window
+└── RunError                       2      a run folder is missing, locked or damaged
+```
+
+A wrong *design* is not an error: it is a verdict (exit code 1).
+"""
+
+from __future__ import annotations
+
+EXIT_PASS = 0
+EXIT_FAIL = 1
+EXIT_USAGE = 2
+EXIT_LIMIT = 3
+EXIT_TOOL = 4
+
+
+class RtlagentError(Exception):
+    """An expected failure with a message that a user can act on.
+
+    Attributes:
+        message: What failed, in one line.
+        where: The place, such as `spec.md:4:1`, or an empty string.
+        hint: What to do about it, or an empty string.
+    """
+
+    exit_code = EXIT_TOOL
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{text}\n\nhint: {self.hint}" if self.hint else text
+
+
+class UsageError(RtlagentError):
+    """The user's input is wrong; nothing was run and nothing was spent."""
+
+    exit_code = EXIT_USAGE
+
+
+class SpecError(UsageError):
+    """A spec file cannot be understood; `where` names its line."""
+
+
+class ConfigError(UsageError):
+    """rtlagent.toml, an environment variable or a flag has a wrong value."""
+
+
+class LimitError(RtlagentError):
+    """A budget (tokens, money, iterations, time) is used up."""
+
+    exit_code = EXIT_LIMIT
+
+
+class ToolError(RtlagentError):
+    """A tool broke: it crashed, or its report is missing or unreadable."""
+
+
+class ToolMissingError(ToolError):
+    """A tool is not installed; the hint is the line that installs it."""
+
+
+class SandboxError(ToolError):
+    """The sandbox cannot be set up, so nothing was run."""
+
+
+class ModelError(RtlagentError):
+    """The model endpoint failed for good."""
+
+
+class ModelConfigError(ModelError):
+    """No model is named, its name has an unknown scheme, or its key is missing."""
+
+    exit_code = EXIT_USAGE
+
+
+class ModelUnavailableError(ModelError):
+    """The endpoint could not be reached, or kept failing after all retries."""
+
+
+class ModelRefusalError(ModelError):
+    """The model declined to answer."""
+
+
+class ModelReplyError(ModelError):
+    """The reply is empty, cut at its length limit, or unusable after all retries."""
+
+
+class PromptTooLongError(ModelError):
+    """The prompt does not fit the model's context window."""
+
+
+class RunError(UsageError):
+    """A run folder is missing, in use by another process, or damaged."""

@@ -1,0 +1,1 @@
+"""The real tools, one module each; every function returns a StepResult."""
