@@ -34,6 +34,42 @@ class ToolConfig:
     limits: Limits = field(default_factory=Limits)
 
 
+@dataclass(frozen=True)
+class ModelConfig:
+    """Which model is asked, and how."""
+
+    name: str | None = None
+    """Such as `openai:gpt-4.1` or `replay:run/model.jsonl`; None: whatever is found (see models.resolve)."""
+    temperature: float | None = None
+    """None: the provider's own default; several current models accept no other."""
+    max_output_tokens: int | None = None
+    """Of one request; None: the provider's own default."""
+    context_tokens: int | None = None
+    """Size of the context window where the provider cannot be asked for it; None: unknown."""
+    request_timeout_s: float = 600.0
+    """Longest silence of the endpoint, not the length of the whole reply."""
+    retries: int = 5
+    """Further tries after a connection error, a broken stream, 408, 409, 429 or 5xx."""
+    continuations: int = 4
+    """How often a reply that was cut at its length limit is continued."""
+    stream: bool = True
+    price_in_usd: float | None = None
+    """Per million tokens, as the other two; None: the built-in table's figure."""
+    price_cached_usd: float | None = None
+    price_out_usd: float | None = None
+
+
+@dataclass(frozen=True)
+class BudgetConfig:
+    """What a run may spend; None means no limit."""
+
+    max_tokens: int | None = None
+    """Tokens in and out together, cached ones included."""
+    max_cost_usd: float | None = None
+    max_iterations: int | None = 8
+    max_time_s: float | None = None
+
+
 def default_cache_dir() -> Path:
     """Return the user's cache folder for rtlagent (RTLAGENT_CACHE_DIR overrides it)."""
     named = os.environ.get("RTLAGENT_CACHE_DIR")
