@@ -1,0 +1,185 @@
+"""A run's folder: what happened, what was made, and what a resumed run needs.
+
+```
+runs/20261130-221500-fifo/
+├── spec.json         the specification by value, tests included
+├── settings.json     the settings the run was started with (no keys)
+├── events.jsonl      one line an event, append-only, flushed
+├── model.jsonl       every request and reply; also a log for `--model replay:`
+├── checkpoint.sqlite where the loop stands
+├── store/            candidates, oracles and step results by content hash
+├── rtl/  tb/         the best candidate so far, and what judged it
+├── logs/             tool logs and waveforms, one folder a step
+└── report.json       the verdict with its evidence
+```
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rtlagent.errors import RunError
+from rtlagent.types import Candidate, SourceFile, to_json
+
+Event = Mapping[str, Any]
+Listener = Callable[[Event], None]
+
+
+class Run:
+    """An open run folder. Everything a run writes goes through it.
+
+    Args:
+        folder: The run's folder; it must exist.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.listeners: list[Listener] = []
+        self._events = folder / "events.jsonl"
+        _drop_torn_line(self._events)
+
+    @classmethod
+    def create(cls, runs_dir: Path, name: str) -> Run:
+        """Make a new folder `TIME-NAME` below `runs_dir`; a name in use gets a number."""
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:60] or "run"
+        try:
+            runs_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"cannot make the folder for runs: {error.strerror}", where=str(runs_dir)) from error
+        for suffix in ["", *(f"-{n}" for n in range(2, 1000))]:
+            folder = runs_dir / f"{stamp}-{slug}{suffix}"
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise RunError(f"cannot make the run folder: {error.strerror}", where=str(folder)) from error
+            for sub in ("store", "logs"):
+                (folder / sub).mkdir()
+            return cls(folder)
+        raise RunError("too many runs of this name in one second", where=str(runs_dir))
+
+    @classmethod
+    def find(cls, runs_dir: Path, name: str) -> Run:
+        """Open the run at path `name`, or the one in `runs_dir` whose name contains it.
+
+        Raises:
+            RunError: there is none, or there are several.
+        """
+        direct = Path(name)
+        if (direct / "spec.json").is_file():
+            return cls(direct.resolve())
+        found = [p for p in sorted(runs_dir.glob("*")) if (p / "spec.json").is_file()] if runs_dir.is_dir() else []
+        exact = [p for p in found if p.name == name]
+        matches = exact or [p for p in found if name in p.name]
+        if len(matches) == 1:
+            return cls(matches[0].resolve())
+        names = ", ".join(p.name for p in (matches or found)[-5:])
+        if matches:
+            raise RunError(f"{len(matches)} runs match {name!r}: {names}", hint="give the whole name")
+        hint = f"the latest runs are: {names}" if names else f"there is no run in {runs_dir}/"
+        raise RunError(f"no run {name!r}", where=str(runs_dir), hint=hint)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the run for this process.
+
+        Raises:
+            RunError: another process works on it.
+        """
+        with (self.folder / ".lock").open("w") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise RunError("another process works on this run", where=str(self.folder)) from error
+            yield
+
+    @property
+    def id(self) -> str:
+        """The folder's name."""
+        return self.folder.name
+
+    def emit(self, kind: str, **fields: object) -> None:
+        """Append an event and tell the listeners."""
+        event = {"time": round(time.time(), 3), "event": kind, **{k: to_json(v) for k, v in fields.items()}}
+        with self._events.open("a") as log:
+            log.write(json.dumps(event) + "\n")
+            log.flush()
+        for listener in self.listeners:
+            listener(event)
+
+    def events(self) -> list[dict[str, Any]]:
+        """Read all events so far, in order."""
+        if not self._events.exists():
+            return []
+        return [json.loads(line) for line in self._events.read_text().splitlines() if line.strip()]
+
+    def write_json(self, name: str, value: object) -> None:
+        """Write a JSON file so that it is either whole or absent."""
+        write_atomic(self.folder / name, json.dumps(to_json(value), indent=1) + "\n")
+
+    def read_json(self, name: str) -> Any:
+        """Read a JSON file of this run.
+
+        Raises:
+            RunError: it is missing or damaged.
+        """
+        path = self.folder / name
+        try:
+            return json.loads(path.read_text())
+        except FileNotFoundError as error:
+            raise RunError("the run folder lacks a file", where=str(path)) from error
+        except (OSError, ValueError) as error:
+            raise RunError(f"the file is damaged: {error}", where=str(path)) from error
+
+    def has(self, name: str) -> bool:
+        """Tell whether the run holds a file."""
+        return (self.folder / name).is_file()
+
+    def store_files(self, files: Iterable[SourceFile], sha: str) -> None:
+        """Keep files under their content hash."""
+        self.write_json(f"store/{sha}.files.json", list(files))
+
+    def load_files(self, sha: str) -> tuple[SourceFile, ...]:
+        """Return the files kept under a content hash."""
+        return tuple(SourceFile(f["path"], f["text"]) for f in self.read_json(f"store/{sha}.files.json"))
+
+    def publish(self, candidate: Candidate, tests: Iterable[SourceFile]) -> None:
+        """Lay the best candidate and what judges it out for the user, in rtl/ and tb/."""
+        for folder, files in (("rtl", candidate.files), ("tb", tuple(tests))):
+            root = self.folder / folder
+            kept = set()
+            for file in files:
+                path = root / file.path.removeprefix(f"{folder}/")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomic(path, file.text)
+                kept.add(path)
+            if root.is_dir():
+                for stale in [p for p in root.rglob("*") if p.is_file() and p not in kept]:
+                    stale.unlink()
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Write `text` so that a reader or a kill sees the old file or the new one, never a part."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part.write_text(text)
+    part.replace(path)
+
+
+def _drop_torn_line(path: Path) -> None:
+    """Cut a last line that a kill left unfinished."""
+    if not path.exists():
+        return
+    data = path.read_bytes()
+    if data and not data.endswith(b"\n"):
+        with path.open("r+b") as log:
+            log.truncate(data.rfind(b"\n") + 1)
