@@ -11,7 +11,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass
 from enum import StrEnum
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+_T = TypeVar("_T")
 
 
 class Status(StrEnum):
@@ -351,6 +354,14 @@ class Trace:
     stream_ports: tuple[StreamPort, ...] = ()
     clocks: tuple[Clock, ...] = ()
     """Further clocks, beside the spec's."""
+    resets: tuple[Reset, ...] = ()
+    """Further resets, beside the spec's; the bench drives them together."""
+    idle: Mapping[str, int] = field(default_factory=dict)
+    """Values of the inputs during reset and at a scenario's start; a missing port is 0."""
+    max_latency_cycles: int | None = None
+    """Bound on the cycles from an item's acceptance to its result; None: none."""
+    timeout_cycles: int = 1000
+    """Cycles without any transfer after which a stream scenario has hung."""
 
 
 @dataclass(frozen=True)
@@ -428,3 +439,38 @@ def to_json(value: object) -> Any:
     if isinstance(value, Iterable):
         return [to_json(v) for v in value]
     raise TypeError(f"not JSON-like: {type(value).__name__}")
+
+
+def from_json(kind: type[_T], value: Any) -> _T:
+    """Rebuild a dataclass of this module from what `to_json` made of it.
+
+    Raises:
+        ValueError: the value does not have the type's form.
+    """
+    try:
+        result: _T = _decode(kind, value)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a {kind.__name__}: {error}") from error
+    return result
+
+
+def _decode(kind: Any, value: Any) -> Any:
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        if value is None and NoneType in args:
+            return None
+        return _decode(next(a for a in args if a is not NoneType), value)
+    if origin is tuple:
+        return tuple(_decode(args[0], v) for v in value)
+    if origin is Mapping:
+        return {k: _decode(args[1], v) for k, v in value.items()}
+    if is_dataclass(kind) and isinstance(kind, type):
+        hints = get_type_hints(kind)
+        return kind(**{k: _decode(hints[k], v) for k, v in value.items() if k in hints})
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return kind(value)
+    if kind is float and isinstance(value, int):
+        return float(value)
+    if isinstance(kind, type) and not isinstance(value, kind):
+        raise TypeError(f"{value!r} is not a {kind.__name__}")
+    return value
