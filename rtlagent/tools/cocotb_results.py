@@ -1,0 +1,126 @@
+"""cocotb's results.xml and tracebacks -> TestResult and Diagnostic."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+
+from rtlagent.tools.staging import Staged
+from rtlagent.types import Diagnostic, Severity, Status, TestResult
+
+_FRAME = re.compile(r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d+)', re.M)
+_CYCLE = re.compile(r"\bcycle[ =:#]*(\d+)", re.I)
+_RUNNING = re.compile(r"cocotb\.regression\s+running (\S+) \(\d+/\d+\)")
+_ENDED_EARLY = "simulation ended before the tests did"
+
+
+class UnreadableResultsError(Exception):
+    """The report is missing, not XML, not cocotb's, or holds no test."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a staged file."""
+
+    path: str
+    line: int
+
+
+def parse(xml_text: str | None, staged: Staged, *, seed: int) -> tuple[TestResult, ...]:
+    """Read results.xml; one TestResult a testcase.
+
+    Raises:
+        UnreadableResultsError: there is nothing in it to go by.
+    """
+    if xml_text is None:
+        raise UnreadableResultsError("the simulation left no results.xml")
+    if "<!DOCTYPE" in xml_text or "<!ENTITY" in xml_text:
+        raise UnreadableResultsError("results.xml is not cocotb's")
+    try:
+        root = ET.fromstring(xml_text)
+    except ET.ParseError as error:
+        raise UnreadableResultsError(f"results.xml cannot be read: {error}") from error
+    cases = list(root.iter("testcase"))
+    if root.tag != "testsuites" or not cases:
+        raise UnreadableResultsError("results.xml holds no test")
+    return tuple(_result(case, staged, seed) for case in cases)
+
+
+def _result(case: ET.Element, staged: Staged, seed: int) -> TestResult:
+    name = f"{case.get('classname', '')}.{case.get('name', '')}".strip(".")
+    bad = next((child for tag in ("failure", "error") for child in case.findall(tag)), None)
+    if bad is None:
+        status = Status.SKIPPED if case.find("skipped") is not None else Status.PASS
+        return TestResult(name, status, seed=seed)
+    text = _message(bad, staged) + _time(case)
+    found = _CYCLE.search(bad.get("message", ""))
+    return TestResult(name, Status.FAIL, cycle=int(found[1]) if found else None, seed=seed, message=text)
+
+
+def _message(bad: ET.Element, staged: Staged) -> str:
+    kind, message = bad.get("type", ""), bad.get("message", "").strip()
+    if kind == "SimFailure":
+        return _ENDED_EARLY
+    place = deepest_place(bad.text or "", staged)
+    where = f"{staged.originals[place.path]}:{place.line}: " if place else ""
+    said = f"{kind}: {message}" if kind and message else kind or message
+    source = _source_line(bad.text or "") if kind == "AssertionError" and "assert " not in message else ""
+    return where + said + (f"\n{source}" if source else "")
+
+
+def _time(case: ET.Element) -> str:
+    values = {p.get("name"): p.get("value") for p in case.iter("property")}
+    try:
+        return f" (at {float(values['sim_time_stop'] or ''):g} ns)"
+    except (KeyError, ValueError):
+        return ""
+
+
+def failure_time_ns(xml_text: str | None) -> float | None:
+    """Return when the first failing test ended, in simulation time."""
+    if xml_text is None:
+        return None
+    try:
+        root = ET.fromstring(xml_text)
+    except ET.ParseError:
+        return None
+    for case in root.iter("testcase"):
+        if case.find("failure") is not None:
+            value = next((p.get("value") for p in case.iter("property") if p.get("name") == "sim_time_stop"), None)
+            return float(value) if value and re.fullmatch(r"[\d.]+(e\+?\d+)?", value) else None
+    return None
+
+
+def _source_line(traceback: str) -> str:
+    lines = traceback.splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip().startswith("assert ")), "")
+
+
+def deepest_place(traceback: str, staged: Staged) -> Place | None:
+    """Return the innermost frame that lies in a staged file."""
+    place = None
+    for frame in _FRAME.finditer(traceback):
+        path = frame["path"].removeprefix("/work/").removeprefix(f"{staged.folder}/").removeprefix("./")
+        if path in staged.originals:
+            place = Place(path, int(frame["line"]))
+    return place
+
+
+def start_failure(output: str, staged: Staged) -> Diagnostic | None:
+    """Return why a test module could not be loaded, if its own text is to blame."""
+    _, found, traceback = output.rpartition("Traceback (most recent call last):")
+    place = deepest_place(traceback, staged) if found else None
+    if place is None:
+        return None
+    last = next((line for line in reversed(traceback.splitlines()) if re.match(r"[A-Za-z_][\w.]*(:|$)", line)), "")
+    kind, _, message = last.partition(":")
+    return Diagnostic(
+        "cocotb", Severity.ERROR, kind.strip(), message.strip() or kind, staged.originals[place.path], place.line
+    )
+
+
+def running_test(output: str) -> str | None:
+    """Return the test that was running when the output was cut off."""
+    names = _RUNNING.findall(output)
+    return names[-1] if names else None

@@ -1,0 +1,35 @@
+"""Find the root module of a SystemVerilog testbench from its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rtlagent.errors import UsageError
+from rtlagent.types import SourceFile, TestFile
+
+_NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.S)
+_MODULE = re.compile(r"\b(?:module|program)\s+(?:automatic\s+|static\s+)?([A-Za-z_]\w*)")
+
+
+def find_top(test: TestFile, files: Sequence[SourceFile]) -> str:
+    """Return `test.top`, or the only module of the testbench that nobody instantiates.
+
+    Raises:
+        UsageError: there is none, or more than one.
+    """
+    if test.top is not None:
+        return test.top
+    texts = [_NOISE.sub(" ", f.text) for f in (test.source, *test.support, *files)]
+    declared = list(dict.fromkeys(_MODULE.findall(texts[0])))
+    tops = [name for name in declared if not any(_instance(name).search(text) for text in texts)]
+    if len(tops) == 1:
+        return tops[0]
+    what = f"has several top modules: {', '.join(tops)}" if tops else "has no module that nobody instantiates"
+    raise UsageError(f"{test.source.path} {what}", hint="name the testbench's top module")
+
+
+def _instance(name: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"(?<![\w$.])(?<!module )(?<!program ){re.escape(name)}\s+(?:#\s*\(|[A-Za-z_\\][\w$]*\s*[\[(])|(?<![\w$.])(?<!module ){re.escape(name)}\s*#\s*\("
+    )
