@@ -1,0 +1,311 @@
+"""The ordered gates: verify(candidate, spec) -> Verdict.
+
+lint -> elaborate -> simulate (oracle) -> tests (the user's) -> equiv (optimise requests) ->
+synthesize -> requirements -> place_and_route. The first failing gate ends the list. Simulation and
+synthesis do not depend on each other and run side by side; what ran beyond the first failure is
+thrown away, so that the verdict reads the same however the machine was loaded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rtlagent import __version__
+from rtlagent.config import ToolConfig
+from rtlagent.types import (
+    Candidate,
+    Diagnostic,
+    Grade,
+    Metrics,
+    Port,
+    Requirements,
+    Severity,
+    SourceFile,
+    Spec,
+    Status,
+    StepResult,
+    Trace,
+    Unmet,
+    Verdict,
+    digest,
+    from_json,
+    to_json,
+)
+
+RTL_SUFFIXES = (".v", ".sv", ".vh", ".svh")
+MIN_CYCLES = 100
+"""Fewer checked cycles than this make a weak verdict (judgement; see `grade`)."""
+
+GradeRtl = Callable[[Candidate, Spec, Trace], tuple[Grade, str]]
+"""Judges an oracle by mutants of the design that it passed."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What judges the function of a candidate."""
+
+    trace: Trace | None
+    """The oracle's; None when only the user's tests judge."""
+    baseline: tuple[SourceFile, ...] = ()
+    """Existing RTL that an optimised candidate must be equivalent to; empty: no such gate."""
+    simulator: str = "auto"
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """Judges candidates; remembers every step's result by content.
+
+    Called as `verify(candidate, spec) -> Verdict`. The spec must have its top and ports.
+    """
+
+    config: ToolConfig
+    bench: Bench
+    store: Path
+    """Where results are kept by content hash."""
+    logs: Path
+    """Where logs, waveforms and netlists go, a folder a candidate."""
+    on_step: Callable[[StepResult], None] = lambda _step: None
+
+    def __call__(self, candidate: Candidate, spec: Spec) -> Verdict:
+        """Run the gates in order up to the first that fails.
+
+        Raises:
+            ToolError: a tool is missing or the sandbox cannot be set up.
+        """
+        steps: list[StepResult] = []
+
+        def add(step: StepResult) -> bool:
+            steps.append(step)
+            self.on_step(step)
+            return step.passed
+
+        if add(self._lint(candidate, spec)):
+            self._judge(candidate, spec, add)
+        verdict = Verdict(passed=False, grade=Grade.NONE, steps=tuple(steps))
+        unmet = find_unmet(spec.requirements, verdict.metrics) if _reached_synthesis(steps) else ()
+        passed = not unmet and all(s.passed for s in steps)
+        grade, reason = grade_evidence(steps, spec) if passed else (Grade.NONE, "the candidate did not pass")
+        return replace(verdict, passed=passed, unmet=unmet, grade=grade, grade_reason=reason)
+
+    def _judge(self, candidate: Candidate, spec: Spec, add: Callable[[StepResult], bool]) -> None:
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            function = [pool.submit(gate, candidate, spec) for gate in self._function_gates(spec)]
+            elaborated = pool.submit(self._elaborate, candidate, spec)
+            synthesized = pool.submit(self._synthesize, candidate, spec)
+            try:
+                if not add(elaborated.result()):
+                    return
+                if not all(add(f.result()) for f in function):
+                    return
+                if not add(synthesized.result()):
+                    return
+            finally:
+                for future in [*function, synthesized]:
+                    future.cancel()
+        if spec.requirements.min_fmax_mhz is not None:
+            add(self._place_and_route(candidate, spec))
+
+    def _function_gates(self, spec: Spec) -> Iterable[Callable[[Candidate, Spec], StepResult]]:
+        if self.bench.trace is not None:
+            yield self._simulate
+        if spec.tests:
+            yield self._tests
+        if self.bench.baseline:
+            yield self._equiv
+
+    def _lint(self, candidate: Candidate, spec: Spec) -> StepResult:
+        # A design that asks for a latch may have one; everybody else's latch is a mistake.
+        allow = ("LATCH",) if re.search(r"\blatch", spec.text, re.I) else ()
+
+        def run(keep: Path) -> StepResult:
+            from rtlagent.tools.lint import lint
+
+            clash = _protected_paths(candidate, spec)
+            if clash:
+                return StepResult("lint", Status.FAIL, diagnostics=clash)
+            return lint(
+                candidate.files, top=spec.top, language=spec.language, policy=True, allow=allow, config=self.config
+            )
+
+        return self._cached("lint", candidate, [spec.top, spec.language, allow, _test_paths(spec)], run)
+
+    def _elaborate(self, candidate: Candidate, spec: Spec) -> StepResult:
+        def run(keep: Path) -> StepResult:
+            from rtlagent.tools.synthesize import elaborate
+
+            return elaborate(candidate.files, top=_top(spec), config=self.config)
+
+        return self._cached("elaborate", candidate, [spec.top], run)
+
+    def _simulate(self, candidate: Candidate, spec: Spec) -> StepResult:
+        trace = self.bench.trace
+        assert trace is not None
+
+        def run(keep: Path) -> StepResult:
+            from rtlagent.tools.scoreboard import check_trace
+
+            return check_trace(
+                candidate.files,
+                trace,
+                top=_top(spec),
+                ports=spec.ports,
+                clock=spec.clock,
+                reset=spec.reset,
+                simulator=self.bench.simulator,
+                keep_dir=keep,
+                config=self.config,
+            )
+
+        inputs = [spec.top, spec.ports, spec.clock, spec.reset, trace, self.bench.simulator]
+        return self._cached("simulate", candidate, inputs, run)
+
+    def _tests(self, candidate: Candidate, spec: Spec) -> StepResult:
+        def run(keep: Path) -> StepResult:
+            from rtlagent.tools.simulate import simulate
+
+            result = simulate(
+                candidate.files,
+                spec.tests,
+                top=_top(spec),
+                simulator=self.bench.simulator,
+                keep_dir=keep,
+                config=self.config,
+            )
+            return replace(result, step="tests")
+
+        return self._cached("tests", candidate, [spec.top, spec.tests, self.bench.simulator], run)
+
+    def _equiv(self, candidate: Candidate, spec: Spec) -> StepResult:
+        def run(keep: Path) -> StepResult:
+            from rtlagent.tools.formal import equiv
+
+            return equiv(self.bench.baseline, candidate.files, top=_top(spec), keep_dir=keep, config=self.config)
+
+        return self._cached("equiv", candidate, [spec.top, self.bench.baseline], run)
+
+    def _synthesize(self, candidate: Candidate, spec: Spec) -> StepResult:
+        target = spec.requirements.target
+
+        def run(keep: Path) -> StepResult:
+            from rtlagent.tools.synthesize import synthesize
+
+            return synthesize(candidate.files, top=_top(spec), target=target, keep_dir=keep, config=self.config)
+
+        return self._cached("synthesize", candidate, [spec.top, target], run)
+
+    def _place_and_route(self, candidate: Candidate, spec: Spec) -> StepResult:
+        needs = spec.requirements
+
+        def run(keep: Path) -> StepResult:
+            from rtlagent.tools.place_and_route import place_and_route
+
+            return place_and_route(
+                candidate.files,
+                top=_top(spec),
+                target=needs.target,
+                min_fmax_mhz=needs.min_fmax_mhz,
+                keep_dir=keep,
+                config=self.config,
+            )
+
+        return self._cached("place_and_route", candidate, [spec.top, needs.target, needs.min_fmax_mhz], run)
+
+    def _cached(
+        self, step: str, candidate: Candidate, inputs: Sequence[object], run: Callable[[Path], StepResult]
+    ) -> StepResult:
+        """Return the step's result from the store, or run it and keep it (unless a tool broke)."""
+        key = digest([step, candidate.sha256, inputs, __version__])
+        path = self.store / f"step-{key}.json"
+        if path.is_file():
+            return from_json(StepResult, json.loads(path.read_text()))
+        keep = self.logs / candidate.sha256[:10] / step
+        keep.mkdir(parents=True, exist_ok=True)
+        result = run(keep)
+        prefix = keep.relative_to(self.logs.parent)
+        result = replace(
+            result,
+            log_path=str(prefix / result.log_path) if result.log_path else None,
+            tests=tuple(
+                replace(t, wave_path=str(prefix / t.wave_path)) if t.wave_path else t for t in result.tests
+            ),
+        )
+        if result.status is not Status.ERROR:
+            part = path.with_suffix(".part")
+            part.write_text(json.dumps(to_json(result)))
+            part.replace(path)
+        return result
+
+
+def find_unmet(needs: Requirements, metrics: Metrics) -> tuple[Unmet, ...]:
+    """List the requirements that the figures miss; an unmeasured one is missed with `measured` None."""
+    upper = [
+        ("max_luts", needs.max_luts, metrics.luts, ""),
+        ("max_ffs", needs.max_ffs, metrics.ffs, ""),
+        ("max_brams", needs.max_brams, metrics.brams, ""),
+        ("max_dsps", needs.max_dsps, metrics.dsps, ""),
+        ("max_latency_cycles", needs.max_latency_cycles, metrics.latency_cycles, "cycles"),
+    ]
+    unmet = [
+        Unmet(name, float(limit), None if got is None else float(got), unit)
+        for name, limit, got, unit in upper
+        if limit is not None and (got is None or got > limit)
+    ]
+    limit_mhz, got_mhz = needs.min_fmax_mhz, metrics.fmax_mhz
+    if limit_mhz is not None and (got_mhz is None or got_mhz < limit_mhz):
+        unmet.append(Unmet("min_fmax_mhz", limit_mhz, got_mhz, "MHz"))
+    return tuple(unmet)
+
+
+def grade_evidence(steps: Sequence[StepResult], spec: Spec) -> tuple[Grade, str]:
+    """Grade how strong the tests behind a PASS were, from what was compared.
+
+    STRONG needs evidence that the tests kill wrong designs (mutants), which is measured elsewhere;
+    from a passing run alone the best grade is MODERATE.
+    """
+    checked = sum(t.checked_cycles or 0 for s in steps for t in s.tests)
+    quiet = sorted({d.code for s in steps for d in s.diagnostics if d.code.startswith("WEAK_")})
+    functional = [s for s in steps if s.step in ("simulate", "tests")]
+    if not functional:
+        return Grade.NONE, "nothing checked the function"
+    if quiet:
+        return Grade.WEAK, f"the oracle leaves outputs untested ({', '.join(quiet)})"
+    if any(s.step == "simulate" for s in functional):
+        combinational = spec.clock is None
+        if checked < MIN_CYCLES and not combinational:
+            return Grade.WEAK, f"only {checked} cycles were checked"
+        return Grade.MODERATE, f"{checked} cycles were checked; how many wrong designs the tests catch is not measured"
+    return Grade.MODERATE, "only the user's own tests judged the function"
+
+
+def _reached_synthesis(steps: Sequence[StepResult]) -> bool:
+    return any(s.step == "synthesize" and s.passed for s in steps)
+
+
+def _top(spec: Spec) -> str:
+    if spec.top is None:
+        raise ValueError("the spec was not completed: it has no top")
+    return spec.top
+
+
+def _test_paths(spec: Spec) -> list[str]:
+    return [f.path for t in spec.tests for f in (t.source, *t.support)]
+
+
+def _protected_paths(candidate: Candidate, spec: Spec) -> tuple[Diagnostic, ...]:
+    """Name the candidate's files that would stand in for one of the user's tests."""
+    protected = set(_test_paths(spec))
+    return tuple(
+        Diagnostic("rtlagent", Severity.ERROR, "PROTECTED_TEST", "a design may not replace a test file", f.path)
+        for f in candidate.files
+        if f.path in protected
+    )
+
+
+def output_ports(ports: Iterable[Port]) -> tuple[Port, ...]:
+    """Return the ports that a bench can compare."""
+    return tuple(p for p in ports if p.direction == "output")
