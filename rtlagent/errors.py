@@ -85,7 +85,13 @@ class SandboxError(ToolError):
 
 
 class ModelError(RtlagentError):
-    """The model endpoint failed for good."""
+    """The model endpoint failed for good.
+
+    Attributes:
+        usage: A types.Usage with what the failed call spent, or None if it spent nothing.
+    """
+
+    usage: object | None = None
 
 
 class ModelConfigError(ModelError):
@@ -103,7 +109,13 @@ class ModelRefusalError(ModelError):
 
 
 class ModelReplyError(ModelError):
-    """The reply is empty, cut at its length limit, or unusable after all retries."""
+    """The reply is empty, cut at its length limit, or unusable after all retries.
+
+    Attributes:
+        partial_text: What had arrived of a cut reply.
+    """
+
+    partial_text: str = ""
 
 
 class PromptTooLongError(ModelError):

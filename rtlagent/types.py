@@ -64,6 +64,16 @@ class Port:
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """A parameter of a module."""
+
+    name: str
+    default: str = ""
+    """As Verilog text, such as `8` or `2'b01`; empty when the spec gives none."""
+    description: str = ""
+
+
+@dataclass(frozen=True)
 class Clock:
     """The clock that a bench drives."""
 
@@ -138,7 +148,8 @@ class Spec:
     context_files: tuple[SourceFile, ...] = ()
     c_source: SourceFile | None = None
     sha256: str = ""
-    """Hex digest of everything above, files included."""
+    """Hex digest of everything else, files included."""
+    parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -382,6 +393,8 @@ class Usage:
     """Part of tokens_in that the provider served from its cache."""
     tokens_out: int = 0
     cost_usd: float | None = 0.0
+    estimated: bool = False
+    """True if some of the tokens were counted by text length, because the endpoint told no number."""
 
     def __add__(self, other: Usage) -> Usage:
         cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
@@ -390,6 +403,7 @@ class Usage:
             self.tokens_cached + other.tokens_cached,
             self.tokens_out + other.tokens_out,
             cost,
+            self.estimated or other.estimated,
         )
 
 
