@@ -1,0 +1,139 @@
+"""Make the golden model and its stimulus, without sight of any RTL, and mend it when it is found wrong."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from rtlagent.agent.replies import UnusableReplyError, read_python
+from rtlagent.agent.session import Session, Talk
+from rtlagent.errors import ModelReplyError
+from rtlagent.types import SourceFile, Spec, StepResult, Trace, from_json
+
+GOLDEN_PATH = "golden.py"
+MAX_REPAIRS = 3
+MAX_TRACE_CYCLES = 20_000
+"""Told to the model; tools/golden.py enforces its own cap."""
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """A golden model that ran, with the trace it gave."""
+
+    source: SourceFile
+    trace: Trace
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the golden model's text, under which the run keeps both."""
+        return self.source.sha256
+
+
+def make_oracle(session: Session, spec: Spec, base: Talk) -> tuple[Oracle, Talk]:
+    """Ask for golden.py and run it until it gives a trace.
+
+    Returns:
+        The oracle, and the talk that follows `base`.
+
+    Raises:
+        ModelReplyError: it never ran.
+    """
+    task = session.prompts.render("oracle", max_cycles=MAX_TRACE_CYCLES, clocked=spec.clock is not None)
+    return _settle(session, spec, base, [["user", task]], "oracle", previous=None)
+
+
+def fix_oracle(
+    session: Session, spec: Spec, base: Talk, talk: Talk, *, previous: Oracle, ruling: str, problem: str
+) -> tuple[Oracle, Talk]:
+    """Ask for a corrected golden.py after a ruling against it.
+
+    Raises:
+        ModelReplyError: the correction never ran, or it kept dropping scenarios.
+    """
+    task = session.prompts.render("oracle_fix", ruling=ruling, problem=problem)
+    return _settle(session, spec, base, [*talk, ["user", task]], "oracle-fix", previous=previous)
+
+
+def load_oracle(session: Session, sha: str) -> Oracle:
+    """Read an oracle back from the run's store."""
+    (source,) = session.run.load_files(sha)
+    return Oracle(source, from_json(Trace, session.run.read_json(f"store/{sha}.trace.json")))
+
+
+def _settle(
+    session: Session, spec: Spec, base: Talk, talk: Talk, purpose: str, *, previous: Oracle | None
+) -> tuple[Oracle, Talk]:
+    problem = ""
+    for _ in range(1 + MAX_REPAIRS):
+        source, whole = session.ask([*base, *talk], purpose, _parse)
+        talk = whole[len(base) :]
+        step, trace = _record(session, spec, source)
+        session.run.emit("oracle", status=step.status, sha=source.sha256, detail=step.detail)
+        if trace is not None:
+            oracle = Oracle(source, trace)
+            problem = _weakened(previous, oracle) if previous else ""
+            if not problem:
+                _keep(session, oracle)
+                return oracle, talk
+        else:
+            problem = "\n".join([*(str(d) for d in step.diagnostics), step.detail]).strip() or str(step.status)
+        task = session.prompts.render("oracle_fix", ruling="", problem=problem)
+        talk = [*talk, ["user", task]]
+        purpose = "oracle-fix"
+    raise ModelReplyError(
+        f"the model wrote no usable golden model in {1 + MAX_REPAIRS} tries: {problem.splitlines()[0]}",
+        hint="give tests of your own in the spec (`tests:`), or try a stronger model",
+    )
+
+
+def _parse(text: str) -> SourceFile:
+    source = read_python(text, GOLDEN_PATH)
+    try:
+        ast.parse(source.text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        raise UnusableReplyError(f"golden.py line {line}: {getattr(error, 'msg', error)}") from error
+    return source
+
+
+def _record(session: Session, spec: Spec, source: SourceFile) -> tuple[StepResult, Trace | None]:
+    from rtlagent.tools.golden import record_trace
+
+    return record_trace(
+        source,
+        ports=spec.ports,
+        clock=spec.clock,
+        reset=spec.reset,
+        seed=session.settings.seed,
+        random_cycles=session.settings.random_cycles,
+        config=session.tools,
+    )
+
+
+def _weakened(old: Oracle, new: Oracle) -> str:
+    """Say how a corrected oracle checks less than the one before; empty if it does not.
+
+    A model under pressure makes a failing check go away; a correction must keep the scenarios.
+    """
+    before = {s.name for s in (*old.trace.cycles, *old.trace.streams)}
+    after = {s.name for s in (*new.trace.cycles, *new.trace.streams)}
+    gone = sorted(before - after)
+    if gone:
+        return f"the corrected golden.py drops these scenarios: {', '.join(gone)}; keep them all"
+    if 2 * _compared(new.trace) < _compared(old.trace):
+        return (
+            f"the corrected golden.py compares {_compared(new.trace)} values where {_compared(old.trace)} were "
+            "compared before; leave open only what the specification leaves open"
+        )
+    return ""
+
+
+def _compared(trace: Trace) -> int:
+    cycles = sum(v is not None for s in trace.cycles for row in s.expected for v in row.values())
+    items = sum(v is not None for s in trace.streams for rows in s.expected.values() for row in rows for v in row.values())
+    return cycles + items
+
+
+def _keep(session: Session, oracle: Oracle) -> None:
+    session.run.store_files([oracle.source], oracle.sha256)
+    session.run.write_json(f"store/{oracle.sha256}.trace.json", oracle.trace)
