@@ -49,7 +49,7 @@ def load_spec(path: Path) -> Spec:
         content = read_text_file(path)
     except UsageError as error:
         hint = error.hint
-        if path.is_dir():
+        if "is a folder" in error.message:
             hint = f"did you mean {path / 'spec.md'}?" if (path / "spec.md").is_file() else "name the spec file in it"
         raise SpecError(f"the spec {error.message}", where=str(path), hint=hint) from None
     suffix = path.suffix.lower()

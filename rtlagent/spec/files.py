@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 import stat
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
@@ -152,21 +153,17 @@ class SpecFiles:
                 node.place, f"{what} {shown(name)}: ~ is not expanded", "write the path relative to the spec"
             )
             return []
-        if re.search(r"[*?\[]", name) and not (self.folder / name).exists():
-            return self._glob(name, what, node)
         path = self.folder / name
-        try:
-            is_folder = path.is_dir()
-        except OSError:
-            is_folder = False
+        if re.search(r"[*?\[]", name) and not _is(path.exists):
+            return self._glob(name, what, node)
+        is_folder = _is(path.is_dir)
         if is_folder and folders:
             return self._folder(path, node)
         if is_folder:
-            self.problems.add(
-                node.place, f"{what} {shown(name)} is a folder", f"name its files, or use {name.rstrip('/')}/*"
-            )
+            hint = f"name its files, or use {name.rstrip('/')}/*"
+            self.problems.add(node.place, f"{what} {shown(name)} is a folder", hint)
             return []
-        file = self._read(path, what, node.place)
+        file = self._read(path, f"{what} {shown(name)}", node.place)
         return [file] if file else []
 
     def _glob(self, pattern: str, what: str, node: Node) -> list[SourceFile]:
@@ -199,14 +196,14 @@ class SpecFiles:
         if len(paths) > MAX_FILES:
             self.problems.add(place, f"{len(paths)} {what} files are more than {MAX_FILES}", "name fewer")
             return []
-        return [f for p in paths if (f := self._read(p, what, place)) is not None]
+        return [f for p in paths if (f := self._read(p, f"{what} {shown(p.name)}", place)) is not None]
 
     def _read(self, path: Path, what: str, place: Place) -> SourceFile | None:
         relative = Path(os.path.relpath(path, self.folder)).as_posix()
         try:
             content = read_text_file(path)
         except UsageError as error:
-            self.problems.add(place, f"{what} {shown(relative)} {error.message}", error.hint)
+            self.problems.add(place, f"{what} {error.message}", error.hint)
             return None
         self._total += len(content)
         if self._total > MAX_TOTAL_BYTES:
@@ -215,6 +212,14 @@ class SpecFiles:
             )
             return None
         return SourceFile(relative, content)
+
+
+def _is(question: Callable[[], bool]) -> bool:
+    """Ask a path something; one that the system cannot even look at is nothing."""
+    try:
+        return question()
+    except OSError:
+        return False
 
 
 def _hidden(path: Path, folder: Path) -> bool:

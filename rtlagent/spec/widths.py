@@ -7,6 +7,8 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 
+from rtlagent.spec.fields import as_integer
+
 _MAX_CHARS = 80
 _MAX_VALUE = 1 << 40
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
@@ -38,6 +40,9 @@ def width_of(written: str, parameters: Mapping[str, int | None]) -> int | None:
     """
     if len(written) > _MAX_CHARS:
         raise WidthError("the width is too long an expression")
+    number = as_integer(written.strip())
+    if number is not None:
+        return number
     try:
         tree = ast.parse(written.replace("$clog2", "clog2").strip(), mode="eval")
         return _value(tree.body, parameters)
