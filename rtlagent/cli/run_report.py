@@ -1,0 +1,97 @@
+"""Print a run's outcome: verdict, requirements, evidence, and where everything is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from rtlagent.console import figure, requirement_rows, usage_text
+from rtlagent.types import Severity, Status, Verdict
+
+if TYPE_CHECKING:
+    from rtlagent.agent import RunReport
+
+_ENDED = {
+    "pass": "PASS",
+    "fail": "FAIL",
+    "limit": "STOPPED at a limit",
+    "tool": "ERROR: a tool broke",
+    "model": "ERROR: the model failed",
+}
+
+
+def print_report(report: RunReport, folder: Path, copied: Sequence[Path], stream: TextIO) -> None:
+    """Print the report as plain text, widest facts last."""
+    lines = [""]
+    verdict = report.verdict
+    lines += _gate_lines(verdict) if verdict else ["no candidate was judged"]
+    if verdict:
+        rows = requirement_rows(report.requirements, verdict)
+        if rows:
+            lines += ["", *_table([("requirement", "limit", "measured", ""), *rows])]
+    if report.assumptions:
+        lines += ["", "assumptions taken:", *(f"  - {a.assumption}" for a in report.assumptions)]
+    if report.rulings:
+        lines += ["", "rulings:", *(f"  - {r[1]} was wrong: {r[2]}" for r in report.rulings)]
+    lines += ["", f"{_ENDED[report.record.exit_reason]}: {_headline(report)}"]
+    if report.reason:
+        lines.append(f"reason: {report.reason}")
+    lines.append(f"model: {usage_text(report.record.usage)}; {report.record.iterations} iterations")
+    lines.append(f"run:   {folder}")
+    if report.files:
+        what = "design" if report.passed else "best candidate (it did NOT pass)"
+        lines.append(f"{what}: {', '.join(str(folder / 'rtl' / f.removeprefix('rtl/')) for f in report.files)}")
+    if copied:
+        lines.append(f"copied to: {', '.join(str(p) for p in copied)}")
+    if report.record.exit_reason in ("limit", "tool", "model"):
+        lines.append(f"go on with: rtlagent resume {folder}")
+    print("\n".join(lines), file=stream, flush=True)
+
+
+def _headline(report: RunReport) -> str:
+    name = report.top or report.name
+    verdict = report.verdict
+    if verdict is None:
+        return name
+    if report.passed:
+        return f"{name}, evidence {verdict.grade} ({verdict.grade_reason})"
+    failing = verdict.failing
+    if failing is None:
+        return f"{name}, unmet: {', '.join(u.name for u in verdict.unmet) or '-'}"
+    return f"{name}, the best candidate fails at {failing.step}"
+
+
+def _gate_lines(verdict: Verdict) -> list[str]:
+    rows = [("gate", "status", "what", "tool")]
+    rows += [(s.step, s.status.value, _what(verdict, k), s.tool_version) for k, s in enumerate(verdict.steps)]
+    return _table(rows)
+
+
+def _what(verdict: Verdict, index: int) -> str:
+    step = verdict.steps[index]
+    parts = []
+    if step.tests:
+        good = sum(t.status is Status.PASS for t in step.tests)
+        parts.append(f"{good}/{len(step.tests)} tests")
+        checked = sum(t.checked_cycles or 0 for t in step.tests)
+        if checked:
+            parts.append(f"{checked} cycles checked")
+        seeds = sorted({t.seed for t in step.tests if t.seed is not None})
+        if seeds:
+            parts.append(f"seed {', '.join(map(str, seeds))}")
+    metrics = step.metrics
+    for name, value in (("LUT", metrics.luts), ("FF", metrics.ffs), ("BRAM", metrics.brams), ("DSP", metrics.dsps)):
+        if value is not None:
+            parts.append(f"{value} {name}")
+    if metrics.fmax_mhz is not None:
+        parts.append(f"{figure(metrics.fmax_mhz)} MHz")
+    errors = sum(d.severity is Severity.ERROR for d in step.diagnostics)
+    warnings = sum(d.severity is Severity.WARNING for d in step.diagnostics)
+    parts += [f"{n} {word}" for n, word in ((errors, "errors"), (warnings, "warnings")) if n]
+    return ", ".join(parts) or "-"
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(r[k]) for r in rows) for k in range(len(rows[0]))]
+    return ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows]
