@@ -20,6 +20,8 @@ class EventKind(StrEnum):
     """The server does not take a parameter; it is left out, renamed or lowered from now on."""
     INEXACT = "inexact"
     """A recorded reply is used although its prompt differs."""
+    CLIPPED = "clipped"
+    """The server read much less than it was sent."""
     REUSED = "reused"
     """The answer came from the run's journal; nothing was asked."""
     REPAIRED = "repaired"

@@ -24,13 +24,14 @@ _TOO_LONG = re.compile(
     r"|exceeds? the (?:available |model'?s? )?(?:maximum )?context|max(?:imum)? context (?:length|size)|context limit"
     r"|longer than the (?:maximum )?model(?:'s)?(?: context)? length|context shift is disabled"
     r"|prompt is too long|prompt too long|input (?:is )?too long|input token count .{0,40}exceeds"
-    r"|max_new_tokens. must be <=|request too large for|larger than the max context",
+    r"|context size has been exceeded|max_new_tokens. must be <=|request too large for|larger than the max context",
     re.IGNORECASE,
 )
 _FILTERED = re.compile(r"content_filter|content_policy|content management policy|responsible_ai", re.IGNORECASE)
 _TRANSIENT = frozenset({408, 409, 425, 429})
 _NEVER_PASSES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "access_terminated"})
 _SHORTEN = "shorten the spec or its context files, or use a model with a larger context window"
+_UNKNOWN_MODEL = "check the model's name and the base URL; most base URLs end in /v1"
 
 
 class TransientFault(Exception):
@@ -62,24 +63,23 @@ def fault_of(
         key_hint: How to give a key to this provider.
     """
     told = f"HTTP {status}: {message}" if status else f"the endpoint reported: {message}"
-    if _TOO_LONG.search(f"{code} {message}"):
-        return PromptTooLongError(f"the prompt is too long for the model ({told})", hint=_SHORTEN)
-    if status == 413:
-        return PromptTooLongError(f"the prompt is too long for the endpoint ({told})", hint=_SHORTEN)
-    if _FILTERED.search(f"{code} {message}"):
-        return ModelRefusalError(f"the provider's content filter stopped the request ({told})")
-    if code in _NEVER_PASSES:
-        return ModelUnavailableError(told, hint="the account has no credit left, or is blocked; no retry helps")
-    if status is None or status in _TRANSIENT or status >= 500:
-        return TransientFault(told, retry_after_s=retry_after_s)
-    if status in (401, 403):
-        return ModelConfigError(f"the endpoint does not accept the key ({told})", hint=key_hint)
-    if status == 404:
-        return ModelConfigError(
-            f"the endpoint does not know this model or address ({told})",
-            hint="check the model's name and the base URL; most base URLs end in /v1",
-        )
-    return ModelUnavailableError(f"the endpoint rejects the request ({told})")
+    words = f"{code} {message}"
+    fault: TransientFault | ModelError
+    if status == 413 or _TOO_LONG.search(words):
+        fault = PromptTooLongError(f"the prompt is too long for the model ({told})", hint=_SHORTEN)
+    elif _FILTERED.search(words):
+        fault = ModelRefusalError(f"the provider's content filter stopped the request ({told})")
+    elif code in _NEVER_PASSES:
+        fault = ModelUnavailableError(told, hint="the account has no credit left, or is blocked; no retry helps")
+    elif status is None or status in _TRANSIENT or status >= 500:
+        fault = TransientFault(told, retry_after_s=retry_after_s)
+    elif status in (401, 403):
+        fault = ModelConfigError(f"the endpoint does not accept the key ({told})", hint=key_hint)
+    elif status == 404:
+        fault = ModelConfigError(f"the endpoint does not know this model or address ({told})", hint=_UNKNOWN_MODEL)
+    else:
+        fault = ModelUnavailableError(f"the endpoint rejects the request ({told})")
+    return fault
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -108,7 +108,7 @@ def output_room(message: str) -> int | None:
     if most:
         return int(most[1])
     window = re.search(r"maximum context length is (\d+)", message)
-    prompt = re.search(r"(\d+) in the messages|has (\d+) input tokens", message)
+    prompt = re.search(r"(\d+) in the messages|(?:has|contains at least) (\d+) input tokens", message)
     if not window or not prompt:
         return None
     room = int(window[1]) - int(prompt[1] or prompt[2])
