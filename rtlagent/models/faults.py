@@ -84,16 +84,12 @@ def fault_of(
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Return the wait that `retry-after-ms` or `Retry-After` (seconds or a date) asks for."""
-    milliseconds, text = headers.get("retry-after-ms"), headers.get("retry-after")
+    seconds = headers.get("retry-after") or ""
+    for text, scale in ((headers.get("retry-after-ms") or "", 1e-3), (seconds, 1.0)):
+        if re.fullmatch(r"-?\d+(\.\d+)?", text.strip()):
+            return max(0.0, float(text) * scale)
     try:
-        if milliseconds is not None:
-            return max(0.0, float(milliseconds) / 1000)
-        if text is not None:
-            return max(0.0, float(text))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time()) if text else None
+        return max(0.0, parsedate_to_datetime(seconds).timestamp() - time.time()) if seconds else None
     except ValueError:
         return None
 

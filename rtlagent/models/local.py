@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 from dataclasses import dataclass
@@ -28,6 +27,8 @@ class ListedModel:
 
 def is_loopback(url: str) -> bool:
     """Tell whether a URL leads to this machine, without asking a name server."""
+    import ipaddress
+
     host = (urlsplit(url).hostname or "").lower()
     if host == "localhost" or host.endswith(".localhost"):
         return True
