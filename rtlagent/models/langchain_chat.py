@@ -131,6 +131,7 @@ class LangchainRequest:
         self._model = model
         self._chat = chat
         self._stream = stream
+        self._was_empty = False
 
     def __repr__(self) -> str:
         return f"LangchainRequest({self._vendor}:{self._model})"
@@ -141,7 +142,9 @@ class LangchainRequest:
         options = {} if max_output_tokens is None else {_LIMIT_FIELD.get(self._vendor, "max_tokens"): max_output_tokens}
         parts: list[str] = []
         try:
-            return self._read(self._parts(conversation, options), parts)
+            answer = self._read(self._parts(conversation, options), parts)
+            self._was_empty = not answer.text
+            return answer
         except (TransientFault, ModelError):
             raise
         except Exception as error:
@@ -152,7 +155,8 @@ class LangchainRequest:
             raise fault from None
 
     def _parts(self, conversation: list[tuple[str, str]], options: dict[str, Any]) -> Iterator[Any]:
-        if self._stream:
+        # langchain-openai 1.7 drops a streamed refusal, so what came empty is asked again in one piece.
+        if self._stream and not self._was_empty:
             yield from self._chat.stream(conversation, **options)
         else:
             yield self._chat.invoke(conversation, **options)

@@ -72,7 +72,8 @@ def test_a_failed_call_is_not_recorded(endpoint: Any, path: Path) -> None:
 
 
 def written(text: str, messages: list[Message] = ASK) -> bytes:
-    return format_line(messages, ModelReply(text, Usage(1, 0, 1, 0.0), "m"), purpose="generate", wall_s=0.1)
+    purpose = "repair" if messages is OTHER else "generate"
+    return format_line(messages, ModelReply(text, Usage(1, 0, 1, 0.0), "m"), purpose=purpose, wall_s=0.1)
 
 
 @pytest.mark.parametrize("keep", [1, 20, 100, -2])
@@ -209,7 +210,7 @@ def test_a_full_disk_leaves_no_half_line(endpoint: Any, path: Path, monkeypatch:
 
     with JournaledModel(endpoint.provider(), path) as model:
         monkeypatch.setattr(os, "write", full)
-        with pytest.raises(RunError, match="cannot write .*No space left"):
+        with pytest.raises(RunError, match=r"cannot write .*No space left"):
             model.complete(ASK, purpose="generate")
         monkeypatch.undo()
     assert path.read_bytes() == b""

@@ -86,7 +86,7 @@ def test_retries(endpoint: Any, chat: Any) -> None:
 def test_retries_end(endpoint: Any, chat: Any) -> None:
     endpoint.fail(503)
     endpoint.fail(503)
-    with pytest.raises(ModelUnavailableError, match="HTTP 503.*after 2 tries"):
+    with pytest.raises(ModelUnavailableError, match=r"HTTP 503.*after 2 tries"):
         ask(chat(ModelConfig(retries=1)))
     assert len(endpoint.requests) == 2
 
@@ -100,7 +100,8 @@ def test_silence_is_a_timeout(endpoint: Any, chat: Any) -> None:
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_refusal_and_filter(endpoint: Any, chat: Any, stream: bool) -> None:
-    endpoint.say(None, refusal="I cannot help with weapons.")
+    for _ in range(2 if stream else 1):  # a streamed refusal comes empty, and is asked again
+        endpoint.say(None, refusal="I cannot help with weapons.")
     with pytest.raises(ModelRefusalError, match="weapons"):
         ask(chat(ModelConfig(stream=stream)))
     endpoint.say("module", finish="content_filter")
@@ -131,7 +132,10 @@ def test_cut_for_good(endpoint: Any, chat: Any) -> None:
 
 
 def test_prompt_too_long(endpoint: Any, chat: Any) -> None:
-    for message, code in (("too many tokens", "context_length_exceeded"), ("request exceeds the available context size", None)):
+    for message, code in (
+        ("too many tokens", "context_length_exceeded"),
+        ("request exceeds the available context size", None),
+    ):
         endpoint.reject(message, code)
         with pytest.raises(PromptTooLongError):
             ask(chat())

@@ -52,7 +52,7 @@ def test_a_local_base_url_needs_no_key(endpoint: Any, monkeypatch: pytest.Monkey
 
 
 def test_a_distant_endpoint_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ModelConfigError, match="OPENAI_API_KEY is not set, which openai:gpt-4.1 needs"):
+    with pytest.raises(ModelConfigError, match=r"OPENAI_API_KEY is not set, which openai:gpt-4\.1 needs"):
         resolve("openai:gpt-4.1", ModelConfig())
     monkeypatch.setenv("OPENAI_BASE_URL", "http://10.1.2.3:8000/v1")
     with pytest.raises(ModelConfigError, match=r"openai:m at http://10\.1\.2\.3:8000/v1 needs") as caught:
@@ -115,7 +115,7 @@ def test_url_names(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("models", [[], None, [{"name": "no id"}]])
 def test_url_without_a_model_to_offer(endpoint: Any, models: Any) -> None:
     endpoint.models = models
-    with pytest.raises(ModelConfigError, match="names no model, and .*/models lists no"):
+    with pytest.raises(ModelConfigError, match=r"names no model, and .*/models lists no"):
         resolve(endpoint.url, ModelConfig())
 
 
@@ -161,7 +161,9 @@ def test_a_missing_langchain_package_has_its_install_line() -> None:
     assert caught.value.hint == "pip install langchain-perplexity"
 
 
-@pytest.mark.parametrize("field", ["max_output_tokens", "retries", "continuations", "context_tokens", "request_timeout_s"])
+@pytest.mark.parametrize(
+    "field", ["max_output_tokens", "retries", "continuations", "context_tokens", "request_timeout_s"]
+)
 def test_senseless_settings(field: str) -> None:
     with pytest.raises(ModelConfigError, match=field):
         resolve("openai:m", ModelConfig(**{field: -1}))
@@ -209,7 +211,9 @@ def test_none_named_a_key_for_langchain_comes_next(monkeypatch: pytest.MonkeyPat
     )
     monkeypatch.setattr(names, "_LANGCHAIN_KEYS", table)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "x" * 20)
-    with pytest.raises(ModelConfigError, match="ANTHROPIC_API_KEY is set, but package-that-is-not-there is not installed"):
+    with pytest.raises(
+        ModelConfigError, match="ANTHROPIC_API_KEY is set, but package-that-is-not-there is not installed"
+    ):
         resolve(None, ModelConfig())
     monkeypatch.setenv("MISTRAL_API_KEY", "x" * 20)
     with pytest.raises(ModelConfigError, match="langchain:openai:m cannot be opened"):

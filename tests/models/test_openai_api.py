@@ -1,3 +1,4 @@
+# ruff: noqa: E501  the servers' own words, uncut
 from __future__ import annotations
 
 from dataclasses import replace

@@ -77,7 +77,7 @@ def test_inexact_takes_the_next_unused_of_the_same_purpose(tmp_path: Path) -> No
 
 def test_strict_refuses_another_prompt(tmp_path: Path) -> None:
     model, events = open_log(tmp_path, line(talk("generate", "old"), "G"), strict=True)
-    with pytest.raises(ModelReplyError, match="prompt for 'generate' differs.*strict") as caught:
+    with pytest.raises(ModelReplyError, match=r"prompt for 'generate' differs.*strict") as caught:
         model.complete(talk("generate", "new"), purpose="generate")
     assert "record again" in caught.value.hint
     assert events == []
@@ -90,7 +90,9 @@ def test_lines_without_text_are_left_out(tmp_path: Path) -> None:
     assert model.complete(ask, purpose="generate").text == "text"
 
 
-@pytest.mark.parametrize("bad", ["{", "[]", "42", '{"key": "a"}', '{"reply": {"content": "x"}}', '{"key": 1, "reply": {}}'])
+@pytest.mark.parametrize(
+    "bad", ["{", "[]", "42", '{"key": "a"}', '{"reply": {"content": "x"}}', '{"key": 1, "reply": {}}']
+)
 def test_damaged_log_names_the_line(tmp_path: Path, bad: str) -> None:
     with pytest.raises(ModelConfigError) as caught:
         open_log(tmp_path, line(talk("generate"), "x"), bad)
@@ -100,7 +102,7 @@ def test_damaged_log_names_the_line(tmp_path: Path, bad: str) -> None:
 def test_missing_and_empty_logs(tmp_path: Path) -> None:
     with pytest.raises(ModelConfigError, match=r"cannot read .*nowhere\.jsonl: No such file"):
         ReplayModel(tmp_path / "nowhere.jsonl")
-    with pytest.raises(ModelConfigError, match="cannot read .*: Is a directory"):
+    with pytest.raises(ModelConfigError, match=r"cannot read .*: Is a directory"):
         ReplayModel(tmp_path)
     with pytest.raises(ModelConfigError, match="holds no recorded reply"):
         open_log(tmp_path)
@@ -108,7 +110,13 @@ def test_missing_and_empty_logs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "purpose"),
-    [("# Task: oracle\nx", "oracle"), ("\n# Task:  repair \n", "repair"), ("Task: repair", ""), ("x\n# Task: repair", ""), ("", "")],
+    [
+        ("# Task: oracle\nx", "oracle"),
+        ("\n# Task:  repair \n", "repair"),
+        ("Task: repair", ""),
+        ("x\n# Task: repair", ""),
+        ("", ""),
+    ],
 )
 def test_purpose_of_a_prompt(content: str, purpose: str) -> None:
     messages = [Message("user", "# Task: understand"), Message("assistant", "ok"), Message("user", content)]
