@@ -54,6 +54,9 @@ def record(text: str, request: dict[str, Any]) -> dict[str, Any]:
             del design.inputs[name]
         trace |= {"stream_ports": streams.ports, "clocks": streams.clocks(), "streams": streams.record()}
     if isinstance(golden.names.get("Golden"), type):
+        if trace["clocks"]:
+            message = "class Golden is for one clock, but STREAMS names several"
+            raise golden.problem("GOLDEN_PROTOCOL", message, at="Golden", hint="leave class Golden out")
         trace["cycles"] = CycleRecorder(golden, design).record()
     trace["idle"] = read_idle(golden, design)
     synchronous = reset["synchronous"] if reset else False

@@ -302,10 +302,10 @@ class CycleRecorder:
         with self.golden.blame("in the stimulus or the model"):
             for cycle, step in enumerate(steps):
                 place.cycle, place.inputs = cycle, {}
+                before = dict(values) if inputs else {}
                 if design.reset:
                     values[design.reset] = 1 - design.reset_active
                 given = self.golden.checked_values(step, design.inputs, at=at, what="stimulus", ignored=self.ignored)
-                before = dict(values) if inputs else {}
                 values.update(given)
                 place.inputs = values
                 in_reset = design.reset is not None and values[design.reset] == design.reset_active
