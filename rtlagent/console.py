@@ -109,7 +109,11 @@ class Progress:
         )
 
     def _on_decision(self, event: Mapping[str, Any]) -> str | None:
-        return None if event["next"] == "finish" and not event["reason"] else f"next: {event['next']} {event['reason']}".rstrip()
+        return (
+            None
+            if event["next"] == "finish" and not event["reason"]
+            else f"next: {event['next']} {event['reason']}".rstrip()
+        )
 
     def _on_dispute(self, event: Mapping[str, Any]) -> str:
         return f"the model disputes the golden model: {event['reason'][:200]}"

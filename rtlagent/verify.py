@@ -230,9 +230,7 @@ class Verifier:
         result = replace(
             result,
             log_path=str(prefix / result.log_path) if result.log_path else None,
-            tests=tuple(
-                replace(t, wave_path=str(prefix / t.wave_path)) if t.wave_path else t for t in result.tests
-            ),
+            tests=tuple(replace(t, wave_path=str(prefix / t.wave_path)) if t.wave_path else t for t in result.tests),
         )
         if result.status is not Status.ERROR:
             part = path.with_suffix(".part")

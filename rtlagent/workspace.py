@@ -108,9 +108,9 @@ class Run:
         """The folder's name."""
         return self.folder.name
 
-    def emit(self, kind: str, **fields: object) -> None:
+    def emit(self, name: str, /, **fields: object) -> None:
         """Append an event and tell the listeners."""
-        event = {"time": round(time.time(), 3), "event": kind, **{k: to_json(v) for k, v in fields.items()}}
+        event = {"time": round(time.time(), 3), "event": name, **{k: to_json(v) for k, v in fields.items()}}
         with self._events.open("a") as log:
             log.write(json.dumps(event) + "\n")
             log.flush()

@@ -69,7 +69,9 @@ class Continuation:
             journal = self.run.folder / "model.jsonl"
             with for_run(provider, journal=journal, budget=budget, on_event=self._model_event) as model:
                 session = Session(self.run, spec, model, prompts, settings, self.config.tools, self.ask_user)
-                self.run.emit("started", run=self.run.id, spec=spec.name, model=provider.name, budget=self.config.budget)
+                self.run.emit(
+                    "started", run=self.run.id, spec=spec.name, model=provider.name, budget=self.config.budget
+                )
                 return self._drive(session, budget)
 
     def _drive(self, session: Session, budget: Budget) -> RunReport:
@@ -102,7 +104,8 @@ class Continuation:
     ) -> RunReport:
         attempts = state.get("attempts") or []
         outcome, reason = ended
-        verdict, files, best_state = None, (), None
+        verdict: Verdict | None = None
+        files: tuple[SourceFile, ...] = ()
         if attempts:
             best = attempts[-1 if outcome == "pass" else state["best"]]
             best_state = {**state, "candidate": best["sha"]}

@@ -164,7 +164,9 @@ class Nodes:
         verdict, candidate = self.verdict(state), self.candidate(state)
         latest = state["attempts"][-1]
         ruled = [r[2] for r in state["rulings"] if r[0] == latest["signature"] and r[1] != "golden"]
-        task = self._repair_task(state, verdict, candidate, ruling=ruled[-1] if ruled else "", show_files=state["edited"])
+        task = self._repair_task(
+            state, verdict, candidate, ruling=ruled[-1] if ruled else "", show_files=state["edited"]
+        )
 
         def parse(text: str) -> tuple[DesignReply, tuple[SourceFile, ...]]:
             return self._read_candidate(text, candidate.files, self.completed_spec(state))
@@ -180,7 +182,11 @@ class Nodes:
             (reply, files), whole = self.session.ask([*state["base"], ["user", task]], "repair", parse)
         talk = whole[len(state["base"]) :]
         if reply.infeasible:
-            return {"design_talk": talk, "next": "finish", "reason": f"the model holds it infeasible: {reply.infeasible}"}
+            return {
+                "design_talk": talk,
+                "next": "finish",
+                "reason": f"the model holds it infeasible: {reply.infeasible}",
+            }
         if reply.dispute:
             self.session.run.emit("dispute", reason=reply.dispute)
             return {"design_talk": talk, "dispute": reply.dispute, "next": "arbitrate"}
@@ -210,7 +216,7 @@ class Nodes:
             return {
                 "rulings": rulings,
                 "next": "finish",
-                "reason": f"the golden model was found wrong {state['oracle_fixes'] + 1} times: it is not to be trusted",
+                "reason": f"the golden model was found wrong {state['oracle_fixes'] + 1} times",
             }
         return {**self._mend_oracle(state, oracle, reason, detail), "rulings": rulings}
 

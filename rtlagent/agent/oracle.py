@@ -115,9 +115,7 @@ def _weakened(old: Oracle, new: Oracle) -> str:
 
     A model under pressure makes a failing check go away; a correction must keep the scenarios.
     """
-    before = {s.name for s in (*old.trace.cycles, *old.trace.streams)}
-    after = {s.name for s in (*new.trace.cycles, *new.trace.streams)}
-    gone = sorted(before - after)
+    gone = sorted(_scenarios(old.trace) - _scenarios(new.trace))
     if gone:
         return f"the corrected golden.py drops these scenarios: {', '.join(gone)}; keep them all"
     if 2 * _compared(new.trace) < _compared(old.trace):
@@ -128,9 +126,15 @@ def _weakened(old: Oracle, new: Oracle) -> str:
     return ""
 
 
+def _scenarios(trace: Trace) -> set[str]:
+    return {s.name for s in trace.cycles} | {s.name for s in trace.streams}
+
+
 def _compared(trace: Trace) -> int:
     cycles = sum(v is not None for s in trace.cycles for row in s.expected for v in row.values())
-    items = sum(v is not None for s in trace.streams for rows in s.expected.values() for row in rows for v in row.values())
+    items = sum(
+        v is not None for s in trace.streams for rows in s.expected.values() for row in rows for v in row.values()
+    )
     return cycles + items
 
 

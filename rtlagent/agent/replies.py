@@ -15,9 +15,7 @@ from rtlagent.types import SourceFile
 _FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,})(?P<tag>[^\n`]*)\n(?P<body>.*?)^(?P=fence)[ \t]*$", re.M | re.S)
 _FILE = re.compile(r"^[#*\s/]*FILE:\s*`?(?P<path>[^\s`*]+)`?\**\s*$", re.M)
 _EDIT = re.compile(r"^[#*\s/]*EDIT:\s*`?(?P<path>[^\s`*]+)`?\**\s*$", re.M)
-_CHANGE = re.compile(
-    r"^<{5,} ?SEARCH[ \t]*\n(?P<old>.*?)^={5,}[ \t]*\n(?P<new>.*?)^>{5,} ?REPLACE[ \t]*$", re.M | re.S
-)
+_CHANGE = re.compile(r"^<{5,} ?SEARCH[ \t]*\n(?P<old>.*?)^={5,}[ \t]*\n(?P<new>.*?)^>{5,} ?REPLACE[ \t]*$", re.M | re.S)
 _MARK = re.compile(r"^[*\s]*(?P<word>DISPUTE|INFEASIBLE):\s*(?P<reason>\S.*)", re.M | re.S)
 _CODE_TAGS = {"verilog", "systemverilog", "v", "sv", ""}
 _SUFFIX = {".v", ".sv", ".vh", ".svh", ".py", ".mem", ".hex"}

@@ -90,7 +90,9 @@ class Session:
         """
         limit = self.settings.max_iterations
         if limit is not None and done >= limit:
-            raise LimitError(f"the limit of {limit} iterations is reached", hint="resume with a higher --max-iterations")
+            raise LimitError(
+                f"the limit of {limit} iterations is reached", hint="resume with a higher --max-iterations"
+            )
 
     def with_decisions(self, decisions: Sequence[Sequence[str]]) -> Session:
         """Return the session whose spec carries the user's decisions in its prose."""

@@ -29,15 +29,19 @@ Model = Annotated[
 Out = Annotated[
     Path | None, typer.Option("--out", "-o", help="Copy the final RTL here, on a pass only.", show_default=False)
 ]
-RunsDir = Annotated[Path | None, typer.Option("--runs-dir", help="Where run folders go (default: runs).", show_default=False)]
+RunsDir = Annotated[
+    Path | None, typer.Option("--runs-dir", help="Where run folders go (default: runs).", show_default=False)
+]
 MaxTokens = Annotated[
-    int | None, typer.Option("--max-tokens", help="Stop before this many tokens (in and out) are used.", show_default=False)
+    int | None,
+    typer.Option("--max-tokens", help="Stop before this many tokens (in and out) are used.", show_default=False),
 ]
 MaxCost = Annotated[
     float | None, typer.Option("--max-cost", help="Stop before this many US dollars are spent.", show_default=False)
 ]
 MaxIterations = Annotated[
-    int | None, typer.Option("--max-iterations", help="Judge at most this many candidates (default: 8).", show_default=False)
+    int | None,
+    typer.Option("--max-iterations", help="Judge at most this many candidates (default: 8).", show_default=False),
 ]
 MaxTime = Annotated[
     float | None, typer.Option("--max-time", help="Stop asking the model after this many seconds.", show_default=False)
@@ -46,7 +50,9 @@ Sandbox = Annotated[
     str | None,
     typer.Option("--sandbox", help="bwrap (default), or none: run model-written text unconfined.", show_default=False),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object on stdout, progress on stderr.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the report as one JSON object on stdout, progress on stderr.")
+]
 Plain = Annotated[bool, typer.Option("--plain", help="Plain lines even in a terminal.")]
 
 
@@ -56,10 +62,14 @@ def generate(
     out: Out = None,
     candidates: Annotated[
         int | None,
-        typer.Option("--candidates", help="How many candidates to try when the first one fails (default: 1).", show_default=False),
+        typer.Option(
+            "--candidates", help="How many candidates to try when the first one fails (default: 1).", show_default=False
+        ),
     ] = None,
     ask: Annotated[bool, typer.Option("--ask", help="Ask about each assumption instead of taking it.")] = False,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the random stimulus (default: 1).", show_default=False)] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Seed of the random stimulus (default: 1).", show_default=False)
+    ] = None,
     simulator: Annotated[
         str | None, typer.Option("--simulator", help="auto (default), icarus or verilator.", show_default=False)
     ] = None,
@@ -81,7 +91,7 @@ def generate(
 
     Exit codes: 0 pass, 1 fail, 2 wrong input, 3 limit reached, 4 tool or model error.
 
-    Examples:
+    Such as:
 
       rtlagent generate uart.md --model openai:gpt-4.1 --max-cost 2 --out rtl
 
