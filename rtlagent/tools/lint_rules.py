@@ -12,6 +12,11 @@ from __future__ import annotations
 
 from rtlagent.types import Severity
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 CANONICAL = {
     "ImplicitNet": "IMPLICIT",
     "UnconnectedInputPort": "PINMISSING",
@@ -51,24 +56,24 @@ CANONICAL = {
 }
 """pyslang's name -> the name this project shows: Verilator's where both tools know the defect."""
 
-ERRORS = frozenset(
+ERRORS = _words(
     "IMPLICIT PINMISSING PINNOTFOUND EmptyInputPortConn MULTIDRIVEN LATCH UNDRIVEN SELRANGE BLKANDNBLK INFINITELOOP "
     "MODDUP MODMISSING PROCASSWIRE CONTASSREG InputPortCoercion UnknownSystemName Redefinition "
-    "RedefinitionDifferentType DivisionByZero TIMESCALEMOD_".split()
+    "RedefinitionDifferentType DivisionByZero"
 )
-NOTES = frozenset(
+NOTES = _words(
     "UNUSEDSIGNAL UNUSEDPARAM UNUSEDGENVAR UNUSEDLOOP PINCONNECTEMPTY DEFPARAM ASCRANGE SYNCASYNCNET VARHIDDEN "
     "UnusedArgument UnusedSubroutine UnusedTypedef UnusedImport UnusedWildcardImport UnusedPackageParameter "
-    "UnusedPackageTypedef UnusedPackageSubroutine UnusedDefinition NOEFFECT PROFOUTOFDATE INCABSPATH".split()
+    "UnusedPackageTypedef UnusedPackageSubroutine UnusedDefinition NOEFFECT PROFOUTOFDATE INCABSPATH"
 )
-WARNINGS = frozenset(
+WARNINGS = _words(
     "CASEINCOMPLETE CASEOVERLAP UNOPTFLAT CaseOutsideRange CaseUnreachable CaseNotWildcard CaseZWithX CaseEnum "
     "ComparisonMismatch ConsecutiveComparison DanglingElse MisleadingIndentation EventExpressionConstant IgnoredSlice "
     "IncompleteReturn MissingReturn InferredComb InitSelf LogicalNotParentheses LoopVarModify MultiBitEdge "
     "MultiWriteExpr ReadWriteExpr NetInconsistent NetRangeInconsistent OutputPortCoercion RedefiningMacro "
     "ShiftCountNegative ShiftCountOverflow SignedLogicalShift SplitDistWeightOp UdpCoverage UnsizedInConcat "
     "UpwardHierarchicalName VectorLiteralOverflow SignedIntegerOverflow ReversedValueRange RangeSelectReversed "
-    "CaseComplex BadFinishNum StaticInitOrder StaticInitValue UnknownDiagPragmaArg UnconnectedUnnamedPort".split()
+    "CaseComplex BadFinishNum StaticInitOrder StaticInitValue UnknownDiagPragmaArg UnconnectedUnnamedPort"
 )
 """pyslang's warnings worth showing; its others are dropped, Verilator's others are kept as warnings."""
 
@@ -98,10 +103,10 @@ HINTS = {
     "CouldNotOpenIncludeFile": "include only files that are part of the design",
 }
 
-SYSTEMVERILOG_KEYWORDS = frozenset(
+SYSTEMVERILOG_KEYWORDS = _words(
     "logic bit byte int shortint longint always_comb always_ff always_latch typedef enum struct union package import "
-    "interface modport unique priority unique0 var return break continue string void packed automatic_ foreach final "
-    "assert assume cover property sequence inside endinterface endpackage".split()
+    "interface modport unique priority unique0 var return break continue string void packed foreach final "
+    "assert assume cover property sequence inside endinterface endpackage"
 )
 
 

@@ -12,7 +12,8 @@ import sys
 import tempfile
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,8 @@ class LintJob:
     @classmethod
     def from_json(cls, text: str) -> LintJob:
         """Read what `json.dumps(asdict(job))` wrote."""
-        fields = json.loads(text)
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
+        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in json.loads(text).items()}
+        return cls(**fields)
 
 
 @dataclass(frozen=True)
@@ -92,14 +93,12 @@ def main() -> None:
         verilator = start_verilator(job, report) if job.sources else None
         found, modules = run_pyslang(job)
         state, lines, version = ("done", (), "") if verilator is None else read_verilator(job, verilator, report)
-    import pyslang
-
     result = LintReport(
         diagnostics=(*found, *lines[:MAX_DIAGNOSTICS]),
         modules=tuple(modules),
         verilator=state,
         verilator_version=version,
-        pyslang_version=pyslang.__version__,
+        pyslang_version=version_of("pyslang"),
     )
     json.dump(to_json(result), sys.stdout)
 
@@ -171,7 +170,7 @@ def run_pyslang(job: LintJob) -> tuple[list[Diagnostic], list[str]]:
         if (
             top in (None, *modules)
             and not any(str(d.code) in _NO_ANALYSIS for d in raw)
-            and not list(d for d in parsed.tree.diagnostics if d.isError())
+            and not [d for d in parsed.tree.diagnostics if d.isError()]
         ):
             options = analysis.AnalysisOptions()
             options.flags = analysis.AnalysisFlags.CheckUnused
@@ -245,7 +244,7 @@ def foreign_includes(parsed: Any, places: Places, given: Sequence[str]) -> list[
     known = {os.path.normpath(p) for p in given}
     found = []
     for include in parsed.tree.getIncludeDirectives():
-        target = os.path.relpath(include.path) if os.path.isabs(include.path) else os.path.normpath(include.path)
+        target = os.path.relpath(include.path) if Path(include.path).is_absolute() else os.path.normpath(include.path)
         name = os.path.normpath(parsed.sources.getRawFileName(include.buffer)) if include.buffer.id else target
         if name not in known and os.path.relpath(name) not in known:
             place = places.of(include.syntax.sourceRange.start)
