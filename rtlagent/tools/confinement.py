@@ -41,7 +41,8 @@ def command(*, work_mb: int, readonly: Sequence[Path], info_fd: int) -> list[str
         *("--size", str(tmp_mb * _MEBIBYTE), "--tmpfs", "/tmp"),
         *("--size", str(work_mb * _MEBIBYTE), "--tmpfs", WORK),
         *_system_binds(),
-        *_binds(_outermost([*_python_paths(), *(_existing(p) for p in readonly)])),
+        *_binds(_shown(readonly)),
+        *_interpreter_links(),
         # Root would otherwise still own the writable files of /proc/sys, and core_pattern there
         # runs a program of one's choice outside. Unsized filesystems must not be written either.
         *("--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/"),
@@ -63,20 +64,33 @@ def refusal(stderr: str) -> SandboxError:
     return SandboxError(f"bubblewrap could not start: {reason.removeprefix('bwrap: ')}", hint=hint)
 
 
-def find_program(name: str, *, work: Path, search_path: str) -> str:
+def find_program(name: str, *, work: Path, search_path: str, shown: Sequence[Path] | None) -> str:
     """Return the path under which a shell inside can start `name`, a name or a path.
 
+    Args:
+        name: What to start: a name to look for, an absolute path, or a path from the work folder.
+        work: The work folder on the host.
+        search_path: Folders separated by colons.
+        shown: Further paths that the sandbox shows; None: there is no sandbox.
+
     Raises:
-        ToolMissingError: there is no such program.
+        ToolMissingError: there is no such program, or the sandbox does not show it.
     """
-    if "/" in name:
-        inside = work / name.removeprefix(f"{WORK}/")
-        found = name if Path(name).exists() or inside.exists() else None
-    else:
+    if "/" not in name:
         found = shutil.which(name, path=search_path)
+    elif not name.startswith("/") or name.startswith(f"{WORK}/"):
+        in_work = (work / name.removeprefix(f"{WORK}/")).is_file()
+        found = name if in_work or (name.startswith("/") and Path(name).is_file()) else None
+    else:
+        found = name if Path(name).is_file() else None
     if found is None:
         raise ToolMissingError(
             f"{name} is not installed", hint="rtlagent doctor lists each tool with the line that installs it"
+        )
+    places = [WORK, *_SYSTEM, *(_shown(shown) if shown is not None else ())]
+    if shown is not None and found.startswith("/") and not any(Path(found).is_relative_to(p) for p in places):
+        raise ToolMissingError(
+            f"{found} is outside what the sandbox shows", hint="install the tool below /usr, or beside Python"
         )
     return found
 
@@ -106,20 +120,40 @@ def _python_paths() -> tuple[Path, ...]:
         simulation = resource_dir("sim")
     except FileNotFoundError as error:
         raise SandboxError(str(error), hint="reinstall rtlagent") from error
-    return *prefixes, *packages, package, simulation
+    return tuple(_outermost([*prefixes, *packages, package, simulation], _SYSTEM))
 
 
-def _existing(path: Path) -> Path:
-    if not path.exists():
-        raise SandboxError(f"a path that the tool should read does not exist: {path}")
-    return path.absolute()
+@cache
+def _interpreter_links() -> tuple[str, ...]:
+    """Return the symbolic links between `sys.executable` and the real interpreter that lie outside its prefixes."""
+    links: list[str] = []
+    link = Path(sys.executable)
+    while link.is_symlink():
+        target = link.readlink()
+        if _outermost([link], [WORK, *_SYSTEM, *_python_paths()]):
+            links += ["--symlink", str(target), str(link)]
+        link = link.parent / target
+    return tuple(links)
 
 
-def _outermost(paths: Sequence[Path]) -> list[Path]:
-    """Drop paths that lie in another one or in the system's folders."""
+def _shown(readonly: Sequence[Path]) -> list[Path]:
+    """Return what is shown beside the system: Python, rtlagent and the paths in `readonly`.
+
+    Raises:
+        SandboxError: one of them does not exist.
+    """
+    for path in readonly:
+        if not path.exists():
+            raise SandboxError(f"a path that the tool should read does not exist: {path}")
+    python = _python_paths()
+    return [*python, *_outermost([p.absolute() for p in readonly], [*_SYSTEM, *python])]
+
+
+def _outermost(paths: Sequence[Path], covered: Sequence[str | Path]) -> list[Path]:
+    """Drop the paths that lie in another one or in a covered one."""
     kept: list[Path] = []
     for path in sorted(set(paths), key=lambda p: (len(p.parts), p)):
-        if not any(path.is_relative_to(above) for above in [*kept, *_SYSTEM]):
+        if not any(path.is_relative_to(above) for above in [*kept, *covered]):
             kept.append(path)
     return kept
 

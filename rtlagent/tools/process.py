@@ -12,6 +12,7 @@ from typing import IO
 
 _CHUNK_BYTES = 1 << 16
 _DRAIN_S = 2.0
+_DEATH_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Conversation:
             finally:
                 kill()
                 os.close(exit_fd)
-            self._process.wait()
+            self._process.wait(_DEATH_S)
             selector.unregister(exit_fd)
             self._drain(selector)
         if limit is None and self._flooded():

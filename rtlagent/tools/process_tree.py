@@ -7,6 +7,7 @@ import signal
 import time
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
 from rtlagent.config import Limits
@@ -15,6 +16,7 @@ from rtlagent.tools import limits as measure
 _PAUSE_S = 0.05
 _SHORT_PAUSE_S = 0.01
 _KILL_ROUNDS = 20
+_ROUNDS_A_WALK = 5
 
 
 class ProcessTree(Protocol):
@@ -25,6 +27,9 @@ class ProcessTree(Protocol):
 
     def kill(self) -> None:
         """Kill every process of the tree; fine when they are dead already."""
+
+    def full(self) -> bool:
+        """Tell whether the tree has filled its work folder; also asked after its end."""
 
 
 class NamespaceTree:
@@ -53,7 +58,7 @@ class NamespaceTree:
         return _judge(self._proc_fd, pids, limits)
 
     def full(self) -> bool:
-        """Tell whether a filesystem inside is full; true also after the namespace's end."""
+        """Tell whether a filesystem inside is full; also asked after the namespace's end."""
         return any(measure.folder_is_full(fd) for fd in self._folder_fds)
 
     def kill(self) -> None:
@@ -71,19 +76,36 @@ class SessionTree:
 
     Args:
         pid: The leader of a new session.
+        folder: Where the tree works; its size is looked at now and then, for it costs a walk.
+        max_bytes: The size that the folder may have.
     """
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, *, folder: Path, max_bytes: int) -> None:
         self._leader = pid
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._rounds = 0
         self._seen: dict[int, int] = {}
 
     def watch(self, limits: Limits) -> tuple[str | None, float]:
         """Name the limit that is broken, if any, and say in how many seconds to look again."""
+        self._rounds += 1
+        if self._rounds % _ROUNDS_A_WALK == 0 and self.full():
+            return "work", 0.0
         proc_fd = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             return _judge(proc_fd, self._members(proc_fd) - {self._leader}, limits)
         finally:
             os.close(proc_fd)
+
+    def full(self) -> bool:
+        """Tell whether the files in the folder have reached its size."""
+        used = 0
+        for folder, _, names in os.walk(self._folder):
+            for name in names:
+                with suppress(OSError):
+                    used += os.lstat(os.path.join(folder, name)).st_blocks * 512  # noqa: PTH118
+        return used >= self._max_bytes
 
     def kill(self) -> None:
         """Kill every process of the tree, again until none is left."""

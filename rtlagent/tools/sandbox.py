@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -58,13 +59,17 @@ def run(
     limits = limits or config.limits
     confined = config.sandbox != "none"
     environment = _environment(env or {}, work, confined=confined)
-    program = confinement.find_program(argv[0], work=work, search_path=environment["PATH"])
+    program = confinement.find_program(
+        argv[0], work=work, search_path=environment["PATH"], shown=readonly if confined else None
+    )
     job = _Job((program, *argv[1:]), work, environment, stdin.encode(errors="replace"), limits, tuple(readonly))
     try:
         result = _run_confined(job) if confined else _run_unconfined(job)
     except work_folder.FolderTooBigError:
         message = f"the files to work on are larger than {limits.work_mb} MiB"
         return ProcessResult(tuple(argv), None, "", message, 0.0, "work")
+    except subprocess.TimeoutExpired as error:
+        raise ToolError(f"{argv[0]} was killed but does not die") from error
     except OSError as error:
         raise ToolError(f"cannot run {argv[0]}: {error.strerror or error}") from error
     return replace(result, argv=tuple(argv))
@@ -108,8 +113,6 @@ def _run_confined(job: _Job) -> ProcessResult:
         max_bytes = job.limits.work_mb * _MEBIBYTE
         stamps = work_folder.copy_in(job.work, work_fd, max_bytes=max_bytes)
         result = _converse(process, tree, job)
-        if result.limit is None and result.returncode and tree.full():
-            result = replace(result, limit="work", returncode=None)
         # Everything inside is dead now; the descriptor keeps the folder alive.
         try:
             work_folder.copy_out(work_fd, job.work, known=stamps, max_bytes=max_bytes)
@@ -122,7 +125,8 @@ def _run_unconfined(job: _Job) -> ProcessResult:
     with _started([], job, cwd=job.work, pass_fds=()) as process:
         _await_gate(process)
         apply_rlimits(process.pid, job.limits, own_user_namespace=False)
-        return _converse(process, SessionTree(process.pid), job)
+        tree = SessionTree(process.pid, folder=job.work, max_bytes=job.limits.work_mb * _MEBIBYTE)
+        return _converse(process, tree, job)
 
 
 @contextmanager
@@ -158,7 +162,9 @@ def _await_gate(process: subprocess.Popen[bytes]) -> None:
         SandboxError: there was none.
     """
     assert process.stdout and process.stderr
-    if process.stdout.read(1) != b"\n":
+    ready, _, _ = select.select([process.stdout], [], [], _START_S)
+    if not ready or process.stdout.read(1) != b"\n":
+        process.kill()
         _, stderr = process.communicate(timeout=_START_S)
         raise confinement.refusal(stderr.decode(errors="replace"))
 
@@ -187,5 +193,7 @@ def _converse(process: subprocess.Popen[bytes], tree: ProcessTree, job: _Job) ->
     if returncode > _SHELL_SIGNALLED and returncode - _SHELL_SIGNALLED <= signal.SIGRTMAX:
         returncode = _SHELL_SIGNALLED - returncode
     limit = limit or _KERNEL_LIMITS.get(returncode)
+    if limit is None and returncode and tree.full():
+        limit = "work"
     stdout, stderr = conversation.output
     return ProcessResult(job.argv, None if limit else returncode, stdout, stderr, wall_s, limit)

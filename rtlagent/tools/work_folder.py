@@ -61,7 +61,8 @@ def _copy_in(source_fd: int, target_fd: int, prefix: str, stamps: dict[str, Stam
     for name, info in _entries(source_fd):
         path = prefix + name
         if stat.S_ISDIR(info.st_mode):
-            os.mkdir(name, 0o755, dir_fd=target_fd)
+            with suppress(FileExistsError):  # a mount point, where the interpreter lives below /work
+                os.mkdir(name, 0o755, dir_fd=target_fd)
             with _opened(name, _DIRECTORY, source_fd) as deeper, _opened(name, _DIRECTORY, target_fd) as new:
                 _copy_in(deeper, new, f"{path}/", stamps, budget)
         elif stat.S_ISLNK(info.st_mode):
