@@ -81,11 +81,14 @@ def _reindent(new: str, old_lines: Sequence[str], actual: Sequence[str]) -> str:
 
 def _closest(text: str, old: str) -> str:
     """Quote the lines of the file that look most like SEARCH."""
-    lines, wanted = text.splitlines(), old.splitlines()
-    size = max(len(wanted), 1)
-    windows = range(max(len(lines) - size + 1, 1))
-    best = max(windows, key=lambda i: difflib.SequenceMatcher(None, lines[i : i + size], wanted).ratio(), default=0)
-    ratio = difflib.SequenceMatcher(None, "\n".join(lines[best : best + size]), old).ratio()
-    if ratio < 0.5:
-        return ""
-    return " The closest lines are:\n" + "\n".join(lines[best : best + size])
+    lines, size = text.splitlines(), max(len(old.splitlines()), 1)
+    windows = ["\n".join(lines[i : i + size]) for i in range(max(len(lines) - size + 1, 1))]
+    matcher = difflib.SequenceMatcher(b=old.rstrip("\n"), autojunk=False)
+    best, best_ratio = "", 0.5
+    for window in windows:
+        matcher.set_seq1(window)
+        if matcher.real_quick_ratio() > best_ratio and matcher.quick_ratio() > best_ratio:
+            ratio = matcher.ratio()
+            if ratio > best_ratio:
+                best, best_ratio = window, ratio
+    return f" The closest lines are:\n{best}" if best else ""

@@ -140,8 +140,9 @@ def _named_files(text: str) -> tuple[SourceFile, ...]:
 def _read_edits(text: str) -> tuple[Edit, ...]:
     heads = list(_EDIT.finditer(text))
     edits = []
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
-        section = text[head.end() : following.start() if following else len(text)]
+    ends = [*(h.start() for h in heads[1:]), len(text)]
+    for head, end in zip(heads, ends, strict=False):
+        section = text[head.end() : end]
         changes = [Edit(check_path(head["path"]), m["old"], m["new"]) for m in _CHANGE.finditer(section)]
         if not changes:
             raise UnusableReplyError(f"`EDIT: {head['path']}` has no SEARCH/REPLACE block")
