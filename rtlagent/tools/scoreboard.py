@@ -152,7 +152,8 @@ class _Judge:
         """Return what a simulation means that ended before the bench wrote anything."""
         test = replace(self.step.tests[0], name="start")
         if self.step.status in (Status.TIMEOUT, Status.FAIL):
-            return replace(self.step, tests=(test,))
+            detail = f"{test.status.value:8} {test.name}: {test.message}\n"
+            return replace(self.step, tests=(test,), detail=detail)
         test = replace(test, status=Status.ERROR, message="the bench left no report")
         return replace(self.step, status=Status.ERROR, tests=(test,))
 
@@ -177,7 +178,12 @@ class _Judge:
         """Return a TestResult for every scenario of the trace, also for those never reached."""
         found = {s.name: s for s in report.scenarios}
         names = [*(s.name for s in self.trace.cycles), *(s.name for s in self.trace.streams)]
-        return tuple(self._test_result(name, found.get(name), report.finished) for name in names)
+        results = [self._test_result(name, found.get(name), report.finished) for name in names]
+        broken_off = not report.finished and all(r.status in (Status.PASS, Status.SKIPPED) for r in results)
+        if broken_off and Status.SKIPPED in (r.status for r in results):
+            first = next(k for k, r in enumerate(results) if r.status is Status.SKIPPED)
+            results[first] = self._ended_in(results[first])
+        return tuple(results)
 
     def _test_result(self, name: str, found: ScenarioFindings | None, finished: bool) -> TestResult:
         test = self.step.tests[0]
@@ -191,13 +197,18 @@ class _Judge:
             message = first_line(found, mismatches)
             return replace(base, status=Status.FAIL, cycle=cycle, message=message)
         if not found.finished:
-            if test.status is Status.TIMEOUT:
-                return replace(base, status=Status.TIMEOUT, message=f"the simulation did not end: {test.message}")
-            return replace(base, status=Status.FAIL, message="the design ended the simulation ($finish or a crash)")
+            return self._ended_in(base)
         base = replace(base, cycle=None)
         if not found.compared_bits:
             return replace(base, status=Status.UNPROVEN, message="nothing was compared")
         return replace(base, status=Status.PASS, message="")
+
+    def _ended_in(self, result: TestResult) -> TestResult:
+        """Return the result of a scenario in which the simulation ended, or would not end."""
+        test = self.step.tests[0]
+        if test.status is Status.TIMEOUT:
+            return replace(result, status=Status.TIMEOUT, message=f"the simulation did not end: {test.message}")
+        return replace(result, status=Status.FAIL, message="the design ended the simulation ($finish or a crash)")
 
     def _overall(self, results: Sequence[TestResult], report: BenchReport) -> Status:
         """Return the worst scenario's status, and never a better one than the simulation's own."""
@@ -228,7 +239,7 @@ class _Judge:
             lines += ["", table.rstrip("\n")]
         if len(tables) > _MAX_DETAILED:
             lines += ["", f"({len(tables) - _MAX_DETAILED} more failing scenarios are not shown)"]
-        if not bad:
+        if report.finished and not bad:
             lines.append(self._comparisons(report))
         return "\n".join(lines) + "\n"
 
@@ -237,5 +248,5 @@ class _Judge:
         counts = {n: sum(s.comparisons.get(n, 0) for s in report.scenarios) for n in names}
         bits = sum(s.compared_bits for s in report.scenarios)
         still = [n for n in names if counts[n] and not any(n in s.toggled for s in report.scenarios)]
-        text = f"compared: {', '.join(f'{n} {count}' for n, count in counts.items())}; {bits} bits in all"
+        text = f"compared: {', '.join(f'{n} {count}' for n, count in counts.items() if count)}; {bits} bits in all"
         return text + (f"; never toggled: {', '.join(still)}" if still else "")
