@@ -2,15 +2,17 @@ r"""Judge a SystemVerilog testbench by what it printed.
 
 Testbenches have no report format, so this is a convention, and it is conservative. In order:
 
-1. FAIL: the simulator reported `$error`, `$fatal` or a failed assertion, or a line holds a failure
-   word: `FAIL`, `FAILED`, `FAILURE`, `ERROR`, `MISMATCH` in any case (VerilogEval's
-   `Mismatches: 3 in 200 samples`, RTLLM's `===Error===`), unless a count of zero stands with it
-   (`0 errors`, `errors: 0`, `Mismatches: 0 in 200 samples`, `no mismatches`).
-2. PASS: none of these, the program exited with 0, and a line holds a pass word (`PASS`, `PASSED`,
-   `Your Design Passed`, `all tests passed`, `success`) or one of the counts of zero above.
-3. UNPROVEN: neither. A silent testbench proves nothing.
-4. UNPROVEN as well: a pass word that the design itself could have printed, or a design that can
-   end the simulation (`$finish`).
+1. FAIL: the simulator reported `$error`, `$fatal`, a failed assertion or a missing $readmem file.
+2. FAIL: a line speaks of failure: a word such as `FAIL`, `failed`, `ERROR`, `mismatch`, `wrong`,
+   `timeout` in any case (VerilogEval's `Mismatches: 3 in 200 samples`, RTLLM's `===Error===`).
+   Not so: a count of zero (`0 errors`, `Mismatches: 0 in 200 samples`, `no mismatches`); a line
+   whose verdict is a pass (`Test 3 (overflow error): PASS`) without a count above zero; a line
+   that only announces (`Testing error injection`); a signal's value (`error=1`).
+3. FAIL: the simulation exited with something else than 0.
+4. UNPROVEN: no line has a pass word (`PASS`, `passed`, `Your Design Passed`, `success`) or a
+   summary with a count of zero. A silent testbench proves nothing.
+5. UNPROVEN: the design itself could have printed that, or ended the simulation.
+6. PASS.
 """
 
 from __future__ import annotations
@@ -21,34 +23,51 @@ from dataclasses import dataclass
 
 from rtlagent.types import SourceFile, Status
 
+_COUNTED = r"(?:errors|mismatch(?:es|ed)?|fail(?:s|ed|ures)?)"
 _ZERO = re.compile(
-    r"\b(?:0|no|zero)\s+(?:\w+\s+){0,2}?(?:errors?|mismatch(?:es)?|fail(?:s|ed|ures?)?)\b"
-    r"|\b(?:errors?|mismatch(?:es)?|fail(?:s|ed|ures?)?)(?:\s+\w+){0,2}\s*[:=]\s*0+\b(?!\.\d)",
+    rf"\b(?:0|no|zero)\s+(?:\w+\s+){{0,2}}?(?:{_COUNTED}|error|failure)\b"
+    rf"|\b{_COUNTED}(?:\s+\w+){{0,2}}?\s*(?:[:=]|\bis\b|\bare\b)\s*0+(?![\w.])",
     re.I,
 )
-_BAD = re.compile(
-    r"(?<![A-Za-z0-9])(?:fail(?:s|ed|ures?|ing)?|errors?|mismatch(?:es|ed)?|incorrect|wrong|timed?[ -]?out)(?![A-Za-z0-9])",
+_NONZERO = re.compile(
+    rf"\b0*[1-9]\d*\s+(?:\w+\s+)?(?:{_COUNTED}|error)\b"
+    rf"|\b(?:{_COUNTED}|error)(?:\s+\w+){{0,2}}?\s*(?:[:=]|\bis\b|\bare\b)\s*0*[1-9]",
     re.I,
 )
-_GOOD = re.compile(r"(?<![A-Za-z0-9])(?:pass(?:ed|es)?|success(?:ful|fully)?)(?![A-Za-z0-9])", re.I)
-_NOT_GOOD = re.compile(
-    r"\b(?:not|never|0(?:\s*/\s*\d+)?|no)\s+(?:\w+\s+)?(?:pass(?:ed)?|success(?:ful)?)\b|\bunsuccessful", re.I
+_EDGE = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
+_WEAK_BAD = re.compile(rf"{_EDGE[0]}(?:errors?|incorrect|wrong|timed?[ -]?out){_EDGE[1]}", re.I)
+_BAD = re.compile(rf"{_EDGE[0]}(?:fail(?:s|ed|ures?|ing)?|mismatch(?:es|ed)?|unsuccessful){_EDGE[1]}", re.I)
+_GOOD = re.compile(rf"{_EDGE[0]}(?:pass(?:ed|es)?|success(?:ful|fully)?){_EDGE[1]}", re.I)
+_NOT_GOOD = re.compile(r"\b(?:not|never|didn't|doesn't|no)\s+(?:\w+\s+)?(?:pass|success)", re.I)
+_NONE_PASSED = re.compile(r"\b0+\s*(?:/|of|out of)\s*[1-9]\d*\b|\bpass(?:ed)?\s*[:=]\s*0+\b", re.I)
+_VERDICT_IS_PASS = re.compile(
+    r"(?:[:>=)\]-]|\.\.)\s*\[?(?:pass(?:ed)?|success|ok)\]?[\s.!=*]*$|^\W*(?:pass(?:ed)?|ok)\b\W", re.I
 )
+_ANNOUNCES = re.compile(
+    r"^\W*(?:info|note|test(?:s|ing)?|check(?:s|ing)?|start(?:s|ing)?|begin(?:ning)?|scenario|phase|running|inject\w*|case)\b",
+    re.I,
+)
+_SIGNAL = re.compile(r"\b\w*(?:error|err|fail|pass|mismatch|timeout|wrong)\w*\s*=\s*(?:[01xz]|\d+'\w+)(?!\w)", re.I)
+_PLURAL_COUNT = re.compile(r"\b(?:errors|failures|mismatches|failed)\w*\s*=", re.I)
 _SEVERITY = re.compile(
-    r"^(?:ERROR|FATAL): (?P<place>\S+:\d+): ?(?P<text>.*)$|^\[\d+\] %(?:Error|Fatal): (?P<vplace>[^\s:]+:\d+): ?(?P<vtext>.*)$|^%Error: (?P<wplace>\S+:\d+): (?P<wtext>.*)$",
-    re.M,
+    r"(?:ERROR|FATAL): (?P<icarus>\S+:\d+: ?.*)"
+    r"|\[\d+\] %(?:Error|Fatal): (?P<assertion>\S+:\d+: ?.*)"
+    r"|%(?:Error|Warning): (?P<verilator>[^\s:]+:\d+: (?!Verilog \$stop).*)"
+)
+# Lines of the simulators themselves.
+_OWN = re.compile(
+    r"- .*Verilog \$finish$|%Error: \S+ Verilog \$stop$|-Info: |VCD info: |\S+:\d+: \$(?:finish|stop) called"
 )
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
-_PRINT = re.compile(
-    r"\$(?:f?display|f?write|f?strobe|f?monitor)[bho]?\b\s*(?P<args>\(\s*\"(?P<format>(?:[^\"\\\n]|\\.)*)\")?"
-)
-_END = re.compile(r"\$(?:finish|stop|fatal|exit|root|system|fopen)\b|\$\s*``|``\s*\$")
-_RISKY_FORMAT = re.compile(r"%\d*[smcpuz]|\\[0-7x]|\b\w*(?:pass|succe|mism|err|fail)", re.I)
+_PRINT = re.compile(r'\$f?(?:display|write|strobe|monitor)[bho]?\b\s*(?:\(\s*"(?P<format>(?:[^"\\\n]|\\.)*)")?')
+_END = re.compile(r"\$(?:finish|stop|exit)\b")
+_REACHES_OUT = re.compile(r"\$(?:root|system|fopen)\b|\$\s*``|``\s*\$")
+_RISKY_FORMAT = re.compile(r"%\d*[smcpuz]|\\[0-7x]|pass|succe|mism|\b0|errors|fail", re.I)
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and the line it rests on."""
+    """A verdict and the lines it rests on."""
 
     status: Status
     message: str
@@ -59,33 +78,62 @@ def judge(output: str, returncode: int | None, design: Sequence[SourceFile]) -> 
     reports = severity_reports(output)
     if reports:
         return Judgement(Status.FAIL, "\n".join(reports[:5]))
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    bad = [line for line in lines if _BAD.search(_ZERO.sub("", line)) or _NOT_GOOD.search(line)]
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not _OWN.match(line)]
+    bad = [line for line in lines if speaks_of_failure(line)]
     if bad:
         return Judgement(Status.FAIL, "\n".join(bad[:5]))
     if returncode != 0:
-        last = lines[-1] if lines else "no output"
-        return Judgement(Status.FAIL, f"the simulation exited with {returncode}: {last}")
-    good = [line for line in lines if _GOOD.search(line) or _ZERO.search(line)]
+        last = f": {lines[-1]}" if lines else ""
+        return Judgement(Status.FAIL, f"the simulation exited with {returncode}{last}")
+    good = [line for line in lines if speaks_of_success(line)]
     if not good:
-        return Judgement(
-            Status.UNPROVEN,
-            "the testbench " + ("printed neither a pass nor a failure" if lines else "printed nothing"),
-        )
+        said = "printed neither a pass nor a failure" if lines else "printed nothing"
+        return Judgement(Status.UNPROVEN, f"the testbench {said}")
     forger = possible_forger(design)
     if forger:
         return Judgement(Status.UNPROVEN, f"{forger}, so that what the testbench printed proves nothing")
     return Judgement(Status.PASS, good[-1])
 
 
+def speaks_of_failure(line: str) -> bool:
+    """Say whether a line is evidence of failure (rule 2)."""
+    if _NONZERO.search(line) or _NOT_GOOD.search(line) or (_GOOD.search(line) and _NONE_PASSED.search(line)):
+        return True
+    rest = _without_signals(_ZERO.sub("", line))
+    if _VERDICT_IS_PASS.search(rest):
+        return False
+    return bool(_BAD.search(rest) or (_WEAK_BAD.search(rest) and not _ANNOUNCES.search(rest)))
+
+
+def speaks_of_success(line: str) -> bool:
+    """Say whether a line that is no evidence of failure is evidence of success (rule 4)."""
+    return bool(_GOOD.search(_without_signals(line)) or _ZERO.search(line))
+
+
+def _without_signals(line: str) -> str:
+    """Take out what prints a signal's value, unless it looks like a count."""
+    return _SIGNAL.sub(lambda m: m.group() if _PLURAL_COUNT.match(m.group()) else "", line)
+
+
 def severity_reports(output: str) -> list[str]:
     """Return the `$error`, `$fatal` and assertion reports as `place: text`, in order."""
     found = []
-    for match in _SEVERITY.finditer(output):
-        place = match["place"] or match["vplace"] or match["wplace"]
-        text = (match["text"] or match["vtext"] or match["wtext"] or "").strip()
-        found.append(f"{place}: {text or 'assertion failed'}")
+    for line in output.splitlines():
+        match = _SEVERITY.match(line)
+        if match and (match["verilator"] is None or not line.startswith("%Warning") or "$readmem" in line):
+            text = next(g for g in match.groups() if g is not None).strip()
+            found.append(f"{text} assertion failed" if text.endswith(":") else text)
     return found
+
+
+def end_of_simulation(design: Sequence[SourceFile]) -> str:
+    """Return where the design calls `$finish` or its like, as `path:line: the design calls ...`, or ''."""
+    for file in design:
+        text = _without_comments(file.text)
+        found = _END.search(text)
+        if found:
+            return f"{file.path}:{_line(text, found.start())}: the design calls {found.group()}"
+    return ""
 
 
 def possible_forger(design: Sequence[SourceFile]) -> str:
@@ -94,15 +142,22 @@ def possible_forger(design: Sequence[SourceFile]) -> str:
     A print is harmless when its first argument is a literal format without words of a verdict
     and without conversions that print text.
     """
+    ends = end_of_simulation(design)
+    if ends:
+        return ends
     for file in design:
-        text = _COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), file.text)
-        end = _END.search(text)
-        if end:
-            return f"{file.path}:{_line(text, end.start())}: the design itself uses {end.group()}"
+        text = _without_comments(file.text)
+        out = _REACHES_OUT.search(text)
+        if out:
+            return f"{file.path}:{_line(text, out.start())}: the design uses {out.group()}"
         for found in _PRINT.finditer(text):
             if found["format"] is None or _RISKY_FORMAT.search(found["format"]):
-                return f"{file.path}:{_line(text, found.start())}: the design itself prints"
+                return f"{file.path}:{_line(text, found.start())}: the design prints"
     return ""
+
+
+def _without_comments(text: str) -> str:
+    return _COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
 
 
 def _line(text: str, offset: int) -> int:

@@ -12,7 +12,7 @@ from rtlagent.types import Diagnostic, Severity, Status, TestResult
 _FRAME = re.compile(r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d+)', re.M)
 _CYCLE = re.compile(r"\bcycle[ =:#]*(\d+)", re.I)
 _RUNNING = re.compile(r"cocotb\.regression\s+running (\S+) \(\d+/\d+\)")
-_ENDED_EARLY = "simulation ended before the tests did"
+ENDED_EARLY = "simulation ended before the tests did"
 
 
 class UnreadableResultsError(Exception):
@@ -53,7 +53,9 @@ def _result(case: ET.Element, staged: Staged, seed: int) -> TestResult:
     if bad is None:
         status = Status.SKIPPED if case.find("skipped") is not None else Status.PASS
         return TestResult(name, status, seed=seed)
-    text = _message(bad, staged) + _time(case)
+    text = _message(bad, staged)
+    if text != ENDED_EARLY:
+        text += _time(case)
     found = _CYCLE.search(bad.get("message", ""))
     return TestResult(name, Status.FAIL, cycle=int(found[1]) if found else None, seed=seed, message=text)
 
@@ -61,7 +63,7 @@ def _result(case: ET.Element, staged: Staged, seed: int) -> TestResult:
 def _message(bad: ET.Element, staged: Staged) -> str:
     kind, message = bad.get("type", ""), bad.get("message", "").strip()
     if kind == "SimFailure":
-        return _ENDED_EARLY
+        return ENDED_EARLY
     place = deepest_place(bad.text or "", staged)
     where = f"{staged.originals[place.path]}:{place.line}: " if place else ""
     said = f"{kind}: {message}" if kind and message else kind or message

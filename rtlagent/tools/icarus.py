@@ -8,18 +8,19 @@ import shutil
 import subprocess
 from functools import cache
 
+from rtlagent.config import ToolConfig
 from rtlagent.errors import ToolMissingError
-from rtlagent.tools.simulation_job import Job, Plan, cocotb_package
-from rtlagent.types import Diagnostic, Severity, TestKind
+from rtlagent.tools.diagnostics import parse_iverilog
+from rtlagent.tools.simulation_job import WAVE_FILE, Job, Plan, Wave, cocotb_package
+from rtlagent.types import Diagnostic, TestKind
 
-_PROGRAM = "sim.vvp"
+NAME = "icarus"
+_PROGRAM = "rtlagent_sim.vvp"
+_WAVE_PROGRAM = "rtlagent_sim_wave.vvp"
+_TIMESCALE = "rtlagent_timescale.f"
 _DUMP = "rtlagent_dump"
-WAVE_FILE = "rtlagent_dump.vcd"
-_MESSAGE = re.compile(
-    r"(?P<path>[^\s:][^:\n]*):(?P<line>\d+): (?:(?P<severity>error|warning|sorry|note|Error): )?(?P<text>.*)"
-)
 _UNSUPPORTED = re.compile(
-    r"syntax error|sorry|not (?:yet )?supported|I give up|[Mm]alformed|[Ii]nvalid module|Errors in", re.I
+    r"syntax error|sorry|not (?:yet )?supported|[Mm]alformed|[Ii]nvalid module item|[Uu]nknown system"
 )
 
 
@@ -37,39 +38,34 @@ def version() -> str:
     return found.group(1) if found else "unknown"
 
 
-def plan(job: Job, *, build: bool = True, wave_mb: int | None = None) -> Plan:
-    """Plan a run; with `wave_mb` it leaves a VCD of at most about that size in WAVE_FILE."""
-    compile_argv = ["iverilog", "-g2012", "-f", "rtlagent_timescale.f", "-o", _PROGRAM, "-s", job.top]
+def plan(job: Job, *, config: ToolConfig, wave: Wave | None = None) -> Plan:
+    """Plan a run, and a build unless the folder has it; with `wave` it leaves a VCD in WAVE_FILE."""
+    program = _PROGRAM if wave is None else _WAVE_PROGRAM
+    compile_argv = ["iverilog", "-g2012", "-f", _TIMESCALE, "-o", program, "-s", job.top]
     compile_argv += [f"-I{d}" for d in job.include_dirs]
     compile_argv += [f"-D{d}" for d in job.defines]
     compile_argv += [f"-P{job.top}.{p}" for p in job.parameters]
-    shown = (*compile_argv, *job.sources)
-    if build:
-        (job.folder / "rtlagent_timescale.f").write_text("+timescale+1ns/1ps\n")
-        extra = []
-        if wave_mb is not None:
-            (job.folder / f"{_DUMP}.v").write_text(_dump_module(job.top, wave_mb))
-            extra = ["-s", _DUMP, f"{_DUMP}.v"]
-        compile_argv += [*job.sources, *extra]
+    compile_argv += job.sources
+    main_argv = tuple(compile_argv)
+    build = ""
+    if not (job.folder / program).is_file():
+        (job.folder / _TIMESCALE).write_text("+timescale+1ns/1ps\n")
+        if wave is not None:
+            (job.folder / f"{_DUMP}.v").write_text(_dump_module(job.top, wave))
+            compile_argv += ["-s", _DUMP, f"{_DUMP}.v"]
+        build = shlex.join(compile_argv)
+    # -n: $stop ends the simulation instead of asking what to do.
     run_argv = ["vvp", "-n"]
     if job.kind is TestKind.COCOTB:
         run_argv += ["-m", str(cocotb_package() / "libs" / "libcocotbvpi_icarus.so")]
     # -none: a testbench's own $dumpvars costs time and space that nobody asked for.
-    run_argv += [_PROGRAM, "-vcd" if wave_mb is not None else "-none", f"+seed={job.seed}"]
-    return Plan(build=shlex.join(compile_argv) if build else "", run=shlex.join(run_argv), main_argv=shown)
+    run_argv += [program, "-none" if wave is None else "-vcd", f"+seed={job.seed}"]
+    return Plan(build, shlex.join(run_argv), main_argv)
 
 
 def diagnostics(job: Job, log: str) -> tuple[Diagnostic, ...]:
     """Read the compiler's messages."""
-    found = []
-    for line in log.splitlines():
-        match = _MESSAGE.match(line)
-        if match is None or match["text"].startswith(" "):
-            continue
-        severity = Severity.WARNING if match["severity"] == "warning" else Severity.ERROR
-        text = match["text"] if match["severity"] != "sorry" else f"sorry: {match['text']}"
-        found.append(job.staged.restore(Diagnostic("iverilog", severity, "", text, match["path"], int(match["line"]))))
-    return tuple(found)
+    return tuple(job.staged.restore(d) for d in parse_iverilog(log))
 
 
 def unsupported(log: str) -> bool:
@@ -77,8 +73,8 @@ def unsupported(log: str) -> bool:
     return _UNSUPPORTED.search(log) is not None
 
 
-def _dump_module(top: str, wave_mb: int) -> str:
+def _dump_module(top: str, wave: Wave) -> str:
     return (
-        f'module {_DUMP};\n  initial begin\n    $dumpfile("{WAVE_FILE}");\n    $dumplimit({wave_mb << 20});\n'
-        f"    $dumpvars(0, {top});\n  end\nendmodule\n"
+        f'`timescale 1ns/1ps\nmodule {_DUMP};\n  initial begin\n    $dumpfile("{WAVE_FILE}");\n'
+        f"    #({wave.from_ns}) $dumplimit({wave.max_mb << 20});\n    $dumpvars(0, {top});\n  end\nendmodule\n"
     )

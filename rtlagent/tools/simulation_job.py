@@ -23,6 +23,7 @@ from rtlagent.tools import sandbox
 from rtlagent.tools.staging import Staged, safe_path, stage
 from rtlagent.types import SourceFile, TestFile, TestKind
 
+WAVE_FILE = "rtlagent_dump.vcd"
 _VERILOG = frozenset((".v", ".sv"))
 _HEADER = frozenset((".vh", ".svh", ".h", ".inc"))
 _PYTHON = frozenset((".py", ".pyc", ".pyd", ".pth", ".so"))
@@ -52,6 +53,16 @@ class Job:
     def folder(self) -> Path:
         """The work folder on the host."""
         return self.staged.folder
+
+
+@dataclass(frozen=True)
+class Wave:
+    """What to record of a run."""
+
+    max_mb: int = 64
+    """The dump stops at about this size."""
+    from_ns: int = 0
+    """The dump starts at this simulation time."""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ def find_top(test: TestFile, files: Sequence[SourceFile]) -> str:
     """
     if test.top is not None:
         return test.top
-    texts = [_NOISE.sub(" ", f.text) for f in (test.source, *test.support, *files)]
-    declared = list(dict.fromkeys(_MODULE.findall(texts[0])))
+    texts = [" ".join(_NOISE.sub(" ", f.text).split()) for f in (test.source, *test.support, *files)]
+    declared: list[str] = list(dict.fromkeys(_MODULE.findall(texts[0])))
     tops = [name for name in declared if not any(_instance(name).search(text) for text in texts)]
     if len(tops) == 1:
         return tops[0]
@@ -30,6 +30,5 @@ def find_top(test: TestFile, files: Sequence[SourceFile]) -> str:
 
 
 def _instance(name: str) -> re.Pattern[str]:
-    return re.compile(
-        rf"(?<![\w$.])(?<!module )(?<!program ){re.escape(name)}\s+(?:#\s*\(|[A-Za-z_\\][\w$]*\s*[\[(])|(?<![\w$.])(?<!module ){re.escape(name)}\s*#\s*\("
-    )
+    start = rf"(?<![\w$.])(?<!module )(?<!program ){re.escape(name)}"
+    return re.compile(rf"{start} [A-Za-z_\\][\w$]* ?[\[(]|{start} ?# ?\(")

