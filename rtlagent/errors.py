@@ -23,6 +23,8 @@ A wrong *design* is not an error: it is a verdict (exit code 1).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 EXIT_PASS = 0
 EXIT_FAIL = 1
 EXIT_USAGE = 2
@@ -124,3 +126,17 @@ class PromptTooLongError(ModelError):
 
 class RunError(UsageError):
     """A run folder is missing, in use by another process, or damaged."""
+
+
+def suggestion(word: str, choices: Iterable[str]) -> str:
+    """Return the hint `did you mean 'X'?` for the closest of `choices`, else the list of them."""
+    import difflib
+
+    known = list(choices)
+    folded = {c.casefold(): c for c in reversed(known)}
+    close = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {folded[close[0]]!r}?"
+    if not known or len(known) > 20:
+        return ""
+    return f"choose from {', '.join(known)}" if len(known) > 1 else f"only {known[0]} is possible"

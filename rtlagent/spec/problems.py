@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rtlagent.errors import SpecError
+from rtlagent.errors import SpecError, suggestion
+
+__all__ = ["Place", "Problem", "Problems", "shown", "suggestion"]
 
 
 @dataclass(frozen=True, order=True)
@@ -63,18 +63,6 @@ class Problems:
 
 def _hint_line(problem: Problem) -> list[str]:
     return [f"  hint: {problem.hint}"] if problem.hint else []
-
-
-def suggestion(word: str, choices: Iterable[str]) -> str:
-    """Return `did you mean 'X'?` for the closest of `choices`, else the list of them."""
-    known = list(choices)
-    folded = {c.casefold(): c for c in reversed(known)}
-    close = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {folded[close[0]]!r}?"
-    if not known or len(known) > 20:
-        return ""
-    return f"choose from {', '.join(known)}" if len(known) > 1 else f"only {known[0]} is possible"
 
 
 def shown(text: str) -> str:
