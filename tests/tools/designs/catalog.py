@@ -73,7 +73,9 @@ DESIGNS = {
                 Wrong("a & ~previous", "a ^ previous", "rise_and_fall", 4, "pulse", "0x00", "0x01"),
                 Wrong("pulse    <= 8'd0;", "", "rise_and_fall", 0, "pulse", "0x00", "0xxx"),
                 # Not reset after power-up: only a reset in the middle of activity shows it.
-                Wrong("previous <= 8'd0;", "if (previous === 8'dx) previous <= 8'd0;", "reset_in_activity", None, "pulse"),
+                Wrong(
+                    "previous <= 8'd0", "if (&previous === 1'bx) previous <= 8'd0", "reset_in_activity", None, "pulse"
+                ),
             ),
         ),
         Design(
@@ -106,8 +108,8 @@ DESIGNS = {
                 ),
                 Wrong(
                     "assign empty   = wr_ptr",
-                    "assign empty   = wr_en || wr_ptr",
-                    "random_items@80",
+                    "assign empty   = (wr_en && !full) || wr_ptr",
+                    "random_items@30",
                     None,
                     "empty",
                     "0",
@@ -174,7 +176,7 @@ DESIGNS = {
                     "mid_data * mid_data",
                     "mid_data * (mid_data & 8'h7f)",
                     "corners@0",
-                    6,
+                    7,
                     "out_data",
                     "0xfe01",
                     "0x7e81",
@@ -189,7 +191,7 @@ DESIGNS = {
             Clock("wr_clk"),
             Reset("wr_rst_n", "low", synchronous=False),
             wrong=(
-                Wrong("{~rd_sync1[3:2], rd_sync1[1:0]}", "~rd_sync1", "random_items@0", None, "rd_data"),
+                Wrong("{~rd_sync1[3:2], rd_sync1[1:0]}", "~rd_sync1", "random_items@30", None, "rd_data"),
                 Wrong(
                     "rd_bin <= rd_bin + 4'd1",
                     "rd_bin <= rd_bin + 4'd1 + (rd_bin == 4'd5)",
