@@ -77,8 +77,7 @@ class Progress:
         return "\n".join(lines)
 
     def _on_oracle(self, event: Mapping[str, Any]) -> str:
-        first = event["detail"].splitlines()[0] if event["detail"] else ""
-        return f"golden model: {event['status']} {first}".rstrip()
+        return f"golden model: {event['status']} {event['summary']}".rstrip()
 
     def _on_no_oracle(self, event: Mapping[str, Any]) -> str:
         return f"no golden model: {event['reason']}; the user's tests judge alone"

@@ -68,7 +68,7 @@ def _settle(
         source, whole = session.ask([*base, *talk], purpose, _parse)
         talk = whole[len(base) :]
         step, trace = _record(session, spec, source)
-        session.run.emit("oracle", status=step.status, sha=source.sha256, detail=step.detail)
+        session.run.emit("oracle", status=step.status, sha=source.sha256, summary=_summary(step, trace), detail=step.detail)
         if trace is not None:
             oracle = Oracle(source, trace)
             problem = _weakened(previous, oracle) if previous else ""
@@ -108,6 +108,16 @@ def _record(session: Session, spec: Spec, source: SourceFile) -> tuple[StepResul
         random_cycles=session.settings.random_cycles,
         config=session.tools,
     )
+
+
+def _summary(step: StepResult, trace: Trace | None) -> str:
+    if trace is None:
+        return str(step.diagnostics[0]) if step.diagnostics else ""
+    cycles = sum(len(s.inputs) for s in trace.cycles)
+    items = sum(len(rows) for s in trace.streams for rows in s.inputs.values())
+    parts = [f"{len(trace.cycles) + len(trace.streams)} scenarios"]
+    parts += [f"{count} {what}" for count, what in ((cycles, "cycles"), (items, "stream items")) if count]
+    return ", ".join(parts)
 
 
 def _weakened(old: Oracle, new: Oracle) -> str:

@@ -60,7 +60,9 @@ def test_unusable_answers_say_why(text: str, message: str) -> None:
         read(text)
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../x.v", "a/../../x.v", ".git/config.v", "rtl/x.sh", "a b.v", "x", "~/x.v"])
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "../x.v", "a/../../x.v", ".git/config.v", "rtl/x.sh", "a b.v", "x", "~/x.v"]
+)
 def test_unsafe_paths_are_refused(path: str) -> None:
     with pytest.raises(UnusableReplyError):
         check_path(path)

@@ -30,7 +30,9 @@ def test_a_good_answer_completes_the_spec() -> None:
 
 
 def test_what_the_user_fixed_wins() -> None:
-    fixed = Spec("s", "p", top="mine", ports=(Port("ck", "input"), Port("y", "output", None)), clock=Clock("ck", "negedge"))
+    fixed = Spec(
+        "s", "p", top="mine", ports=(Port("ck", "input"), Port("y", "output", None)), clock=Clock("ck", "negedge")
+    )
     answer = {**GOOD, "ports": [{"name": "y", "direction": "output", "width": 3}], "clock": {"port": "ck"}}
     spec = read_understanding(answer, fixed).complete(fixed)
     assert spec.top == "mine"
