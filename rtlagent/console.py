@@ -40,6 +40,11 @@ def usage_text(usage: Usage) -> str:
     )
 
 
+def assumption_text(question: str, assumption: str) -> str:
+    """Join what was open and how it was taken."""
+    return f"{question.rstrip()} {assumption}".strip()
+
+
 class Progress:
     """Turns a run's events into rows; the views below print them."""
 
@@ -73,7 +78,7 @@ class Progress:
 
     def _on_understood(self, event: Mapping[str, Any]) -> str:
         lines = [f"understood: {event['request']} module {event['top']}"]
-        lines += [f"  assumed: {a['assumption']}" for a in event["assumptions"]]
+        lines += [f"  assumed: {assumption_text(a['question'], a['assumption'])}" for a in event["assumptions"]]
         return "\n".join(lines)
 
     def _on_oracle(self, event: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from rtlagent.console import figure, requirement_rows, usage_text
+from rtlagent.console import assumption_text, figure, requirement_rows, usage_text
 from rtlagent.types import Severity, Status, Verdict
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def print_report(report: RunReport, folder: Path, copied: Sequence[Path], stream
         if rows:
             lines += ["", *_table([("requirement", "limit", "measured", ""), *rows])]
     if report.assumptions:
-        lines += ["", "assumptions taken:", *(f"  - {a.assumption}" for a in report.assumptions)]
+        lines += ["", "assumptions taken:", *(f"  - {assumption_text(a.question, a.assumption)}" for a in report.assumptions)]
     if report.rulings:
         lines += ["", "rulings:", *(f"  - {r[1]} was wrong: {r[2]}" for r in report.rulings)]
     lines += ["", f"{_ENDED[report.record.exit_reason]}: {_headline(report)}"]
