@@ -251,10 +251,14 @@ def feedback(runs: int) -> None:
             mine.append(timed(lambda n=number: ours(n))[0])
             ratios.append(mine[-1] / sum(times[-1] for times in bare.values()))
             again.append(timed(lambda n=number: ours(n))[0])
-    print(f"feedback on one candidate ({TARGET}, {sum(len(s.inputs) for s in trace.cycles)} cycles), medians of {runs}:")
+    print(
+        f"feedback on one candidate ({TARGET}, {sum(len(s.inputs) for s in trace.cycles)} cycles), medians of {runs}:"
+    )
     for key, times in bare.items():
         print(f"  bare {key:24} {statistics.median(times):7.3f} s")
-    print(f"  bare sum                      {statistics.median([sum(t) for t in zip(*bare.values(), strict=True)]):7.3f} s")
+    print(
+        f"  bare sum                      {statistics.median([sum(t) for t in zip(*bare.values(), strict=True)]):7.3f} s"
+    )
     print(f"  through the gates             {statistics.median(mine):7.3f} s")
     print(f"  ratio                         {statistics.median(ratios):7.2f}    (goal: at most 1.3)")
     print(f"  judged again                  {statistics.median(again):7.3f} s")

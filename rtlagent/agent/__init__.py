@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rtlagent.agent.loop import Continuation, export, start_run
+from rtlagent.agent.loop import Continuation, export, start_run, stored_config
 from rtlagent.agent.report import RunReport
 
-__all__ = ["Continuation", "RunReport", "export", "start_run"]
+__all__ = ["Continuation", "RunReport", "export", "start_run", "stored_config"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from rtlagent.agent.oracle import load_oracle
 from rtlagent.agent.prompts import Prompts
 from rtlagent.agent.report import RunReport, evidence_of
 from rtlagent.agent.session import AskUser, Session, Settings
-from rtlagent.config import Config
+from rtlagent.config import BudgetConfig, Config
 from rtlagent.errors import LimitError, ModelError, RtlagentError, RunError, ToolError
 from rtlagent.models import Budget, ModelEvent, for_run, resolve
 from rtlagent.types import Candidate, RunRecord, SourceFile, Spec, Usage, Verdict, digest, from_json
@@ -33,10 +33,35 @@ def start_run(spec: Spec, config: Config) -> Run:
         seed=DEFAULT_SEED if config.seed is None else config.seed,
         simulator=config.simulator,
     )
-    run.write_json("settings.json", settings)
+    run.write_json("settings.json", {"loop": settings, "budget": config.budget})
     # The spec goes last: a folder without it never began and is not offered for resuming.
     run.write_json("spec.json", {"spec": spec, "sha256": digest(spec)})
     return run
+
+
+def stored_config(run: Run, config: Config, *, given: Collection[str]) -> Config:
+    """Return `config` with the run's own limits and model wherever the user gave no new ones.
+
+    A run that was started with a limit keeps it when it is resumed.
+
+    Args:
+        run: The run to be resumed.
+        config: The settings as merged for this call.
+        given: Names of the settings that this call's user gave: fields of BudgetConfig, `model`.
+
+    Raises:
+        RunError: the run's settings are missing or damaged.
+    """
+    try:
+        budget = from_json(BudgetConfig, run.read_json("settings.json")["budget"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunError(f"the settings are damaged: {error}", where=str(run.folder / "settings.json")) from error
+    changed = {f.name: getattr(config.budget, f.name) for f in fields(BudgetConfig) if f.name in given}
+    model = config.model
+    started = next((e for e in run.events() if e["event"] == "started"), None)
+    if model.name is None and started is not None:
+        model = replace(model, name=started["model"])
+    return replace(config, budget=replace(budget, **changed), model=model)
 
 
 @dataclass(frozen=True)
@@ -61,7 +86,7 @@ class Continuation:
         self.run.listeners.extend(self.listeners)
         with self.run.locked():
             spec = _load_spec(self.run)
-            settings = from_json(Settings, self.run.read_json("settings.json"))
+            settings = from_json(Settings, self.run.read_json("settings.json")["loop"])
             settings = replace(settings, max_iterations=self.config.budget.max_iterations)
             prompts = Prompts(_override_folder())
             budget = Budget(self.config.budget, elapsed_s=_elapsed(self.run))

@@ -68,7 +68,8 @@ def _settle(
         source, whole = session.ask([*base, *talk], purpose, _parse)
         talk = whole[len(base) :]
         step, trace = _record(session, spec, source)
-        session.run.emit("oracle", status=step.status, sha=source.sha256, summary=_summary(step, trace), detail=step.detail)
+        about = _summary(step, trace)
+        session.run.emit("oracle", status=step.status, sha=source.sha256, summary=about, detail=step.detail)
         if trace is not None:
             oracle = Oracle(source, trace)
             problem = _weakened(previous, oracle) if previous else ""

@@ -149,6 +149,7 @@ def resume(
     What the model has answered is not asked again, and what was judged is not judged again. Limits count
     from the run's start. A finished run prints its report again.
     """
+    from rtlagent.agent import stored_config
     from rtlagent.workspace import Run
 
     config = _config(
@@ -164,7 +165,15 @@ def resume(
             "runs_dir": runs_dir,
         }
     )
-    _go(Run.find(config.runs_dir, run), config, as_json=as_json, plain=plain)
+    found = Run.find(config.runs_dir, run)
+    limits = {
+        "max_iterations": max_iterations,
+        "max_tokens": max_tokens,
+        "max_cost_usd": max_cost,
+        "max_time_s": max_time,
+    }
+    given = [name for name, value in limits.items() if value is not None]
+    _go(found, stored_config(found, config, given=given), as_json=as_json, plain=plain)
 
 
 def _config(flags: Mapping[str, object]) -> Config:

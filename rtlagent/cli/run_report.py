@@ -31,7 +31,8 @@ def print_report(report: RunReport, folder: Path, copied: Sequence[Path], stream
         if rows:
             lines += ["", *_table([("requirement", "limit", "measured", ""), *rows])]
     if report.assumptions:
-        lines += ["", "assumptions taken:", *(f"  - {assumption_text(a.question, a.assumption)}" for a in report.assumptions)]
+        taken = [f"  - {assumption_text(a.question, a.assumption)}" for a in report.assumptions]
+        lines += ["", "assumptions taken:", *taken]
     if report.rulings:
         lines += ["", "rulings:", *(f"  - {r[1]} was wrong: {r[2]}" for r in report.rulings)]
     lines += ["", f"{_ENDED[report.record.exit_reason]}: {_headline(report)}"]
