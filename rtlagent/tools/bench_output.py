@@ -62,7 +62,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _PRINT = re.compile(r'\$f?(?:display|write|strobe|monitor)[bho]?\b\s*(?:\(\s*"(?P<format>(?:[^"\\\n]|\\.)*)")?')
 _END = re.compile(r"\$(?:finish|stop|exit)\b")
 _REACHES_OUT = re.compile(r"\$(?:root|system|fopen)\b|\$\s*``|``\s*\$")
-_RISKY_FORMAT = re.compile(r"%\d*[smcpuz]|\\[0-7x]|pass|succe|mism|\b0|errors|fail", re.I)
+_RISKY_FORMAT = re.compile(r"%\d*[smcpuz]|\\[0-7x]|pass|succe|mism|(?<!%)\b0|errors|fail", re.I)
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,10 @@ def judge(output: str, returncode: int | None, design: Sequence[SourceFile]) -> 
 
 def speaks_of_failure(line: str) -> bool:
     """Say whether a line is evidence of failure (rule 2)."""
+    line = _without_signals(line)
     if _NONZERO.search(line) or _NOT_GOOD.search(line) or (_GOOD.search(line) and _NONE_PASSED.search(line)):
         return True
-    rest = _without_signals(_ZERO.sub("", line))
+    rest = _ZERO.sub("", line)
     if _VERDICT_IS_PASS.search(rest):
         return False
     return bool(_BAD.search(rest) or (_WEAK_BAD.search(rest) and not _ANNOUNCES.search(rest)))

@@ -35,8 +35,6 @@ def plan(job: Job, *, config: ToolConfig, wave: Wave | None = None) -> Plan:
     verilate = _verilate_argv(job, wave=wave is not None)
     program = _PROGRAM if wave is None else _WAVE_PROGRAM
     run_argv = [f"./{program}", "+verilator+rand+reset+2", f"+verilator+seed+{job.seed}", f"+seed={job.seed}"]
-    # Icarus goes on after $error as well.
-    run_argv += ["+verilator+error+limit+1000000"]
     run = ""
     if wave is not None:
         run_argv += ["--trace", "--trace-file", WAVE_FILE]

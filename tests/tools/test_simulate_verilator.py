@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rtlagent.config import Limits, ToolConfig
+from rtlagent.tools import verilator_runtime
+from rtlagent.tools.simulate import simulate
+from rtlagent.tools.simulator_choice import candidates, verilator_pays
+from rtlagent.tools.verilator import cocotb_main_source
+from rtlagent.types import Severity, SourceFile, Status, StepResult, TestFile, TestKind
+
+SHIFT = SourceFile(
+    "rtl/shift.sv",
+    """module shift #(parameter int N = 3) (input logic clk, rst, d, output logic q);
+  logic [N-1:0] bits;
+  always_ff @(posedge clk) bits <= rst ? '0 : {bits[N-2:0], d};
+  assign q = bits[N-1];
+endmodule
+""",
+)
+WRONG = replace(SHIFT, text=SHIFT.text.replace("bits[N-1];", "bits[0];"))
+TEST = TestFile(
+    SourceFile(
+        "tb/test_shift.py",
+        """import random
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+
+
+@cocotb.test()
+async def delays(dut):
+    dut.clk.value = 0
+    dut.rst.value = 1
+    dut.d.value = 0
+    cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start(start_high=False))
+    for _ in range(2):
+        await FallingEdge(dut.clk)
+    dut.rst.value = 0
+    sent = [0, 0, 0]
+    for cycle in range(30):
+        sent.append(random.randrange(2))
+        dut.d.value = sent[-1]
+        await FallingEdge(dut.clk)
+        assert dut.q.value == sent[-3], f"cycle {cycle}"
+""",
+    ),
+    TestKind.COCOTB,
+)
+# A class, a queue and an associative array: Icarus takes none of the first and the last.
+BENCH = TestFile(
+    SourceFile(
+        "tb/tb.sv",
+        """module tb;
+  class Expected;
+    bit items[$];
+    int seen[string];
+    function void send(bit b); items.push_back(b); seen["sent"]++; endfunction
+  endclass
+  logic clk = 0, rst = 1, d = 0, q;
+  int errors = 0;
+  Expected e = new;
+  always #5 clk = ~clk;
+  shift dut(.*);
+  initial begin
+    repeat (4) @(negedge clk);
+    rst = 0;
+    repeat (2) e.send(0);
+    repeat (50) begin
+      d = $urandom_range(1);
+      e.send(d);
+      @(negedge clk);
+      if (q !== e.items.pop_front()) errors++;
+    end
+    $display("Mismatches: %0d in %0d samples", errors, e.seen["sent"]);
+    $finish;
+  end
+endmodule
+""",
+    ),
+    TestKind.SYSTEMVERILOG,
+)
+
+
+def run(
+    design: SourceFile, test: TestFile, config: ToolConfig, simulator: str, keep_dir: Path | None = None, **more: int
+) -> StepResult:
+    return simulate([design], [test], top="shift", simulator=simulator, keep_dir=keep_dir, config=config, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("design", [SHIFT, WRONG])
+def test_both_simulators_agree(tool_config: ToolConfig, design: SourceFile, tmp_path: Path) -> None:
+    on = {s: run(design, TEST, tool_config, s, tmp_path / s, seed=5) for s in ("icarus", "verilator")}
+    assert on["icarus"].status is (Status.PASS if design is SHIFT else Status.FAIL), on["icarus"].detail
+    for name in ("status", "seed", "cycle", "wave_path"):
+        assert getattr(on["icarus"].tests[0], name) == getattr(on["verilator"].tests[0], name)
+    assert on["verilator"].tool_version.startswith("verilator 5.")
+    assert (tmp_path / "verilator" / "test_shift.vcd").is_file() == (design is WRONG)
+
+
+def test_auto_takes_verilator_where_icarus_does_not_know_a_construct(tool_config: ToolConfig, tmp_path: Path) -> None:
+    assert run(SHIFT, BENCH, tool_config, "icarus").status is Status.FAIL
+    good = run(SHIFT, BENCH, tool_config, "auto")
+    assert good.status is Status.PASS, good.detail
+    assert good.tool_version.startswith("verilator") and good.diagnostics == ()
+    assert good.tests[0].message == "Mismatches: 0 in 52 samples"
+    bad = run(WRONG, BENCH, tool_config, "auto", tmp_path)
+    assert bad.status is Status.FAIL and "Mismatches: " in bad.tests[0].message
+    assert (tmp_path / "tb.vcd").read_text().count("$var") > 5
+
+
+def test_the_seed_reaches_the_simulators_own_random_numbers(tool_config: ToolConfig) -> None:
+    messages = [run(WRONG, BENCH, tool_config, "verilator", seed=s).tests[0].message for s in (3, 3, 4, 5)]
+    assert messages[0] == messages[1]
+    assert len(set(messages)) > 1
+
+
+def test_a_wrong_design_is_wrong_for_both(tool_config: ToolConfig) -> None:
+    typo = replace(SHIFT, text=SHIFT.text.replace("assign q =", "assign q"))
+    step = run(typo, TEST, tool_config, "auto")
+    assert step.status is Status.FAIL and step.tests == ()
+    error = next(d for d in step.diagnostics if d.severity is Severity.ERROR)
+    assert (error.path, error.line, error.tool) == ("rtl/shift.sv", 4, "verilator")
+
+
+def test_stop_fatal_and_timeouts_on_verilator(tool_config: ToolConfig) -> None:
+    ending = replace(SHIFT, text=SHIFT.text.replace("endmodule", '  initial #45 $fatal(1, "gone");\nendmodule'))
+    step = run(ending, TEST, tool_config, "verilator")
+    assert step.status is Status.FAIL, step.detail
+    assert (
+        step.tests[0].message.startswith("simulation ended before the tests did\n") and "gone" in step.tests[0].message
+    )
+    stopping = replace(BENCH, source=replace(BENCH.source, text=BENCH.source.text.replace("$finish", "$stop")))
+    assert run(SHIFT, stopping, tool_config, "verilator").status is Status.PASS
+    endless = replace(BENCH, source=replace(BENCH.source, text=BENCH.source.text.replace("$finish;", "")))
+    short = replace(tool_config, limits=Limits(wall_s=6))
+    assert run(SHIFT, endless, short, "verilator").status is Status.TIMEOUT
+
+
+def test_the_choice_follows_length_and_size() -> None:
+    short, long = 1_000, 10_000_000
+    assert not verilator_pays(TestKind.COCOTB, [SHIFT], None)
+    assert not verilator_pays(TestKind.SYSTEMVERILOG, [SHIFT], short)
+    assert verilator_pays(TestKind.SYSTEMVERILOG, [SHIFT], long)
+    assert [s.NAME for s in candidates("auto", TestKind.COCOTB, [SHIFT], long)] == ["verilator", "icarus"]
+    assert [s.NAME for s in candidates("icarus", TestKind.COCOTB, [SHIFT], long)] == ["icarus"]
+
+
+def test_a_warm_build_takes_a_fraction_of_the_stock_one(tool_config: ToolConfig) -> None:
+    run(SHIFT, TEST, tool_config, "verilator")
+    start = time.monotonic()
+    assert run(SHIFT, TEST, tool_config, "verilator").passed
+    # A stock build takes 14 s on the same machine; the bound leaves room for a busy one.
+    assert time.monotonic() - start < 8
+
+
+def test_the_precompiled_header_is_valid(tool_config: ToolConfig, tmp_path: Path) -> None:
+    cached = verilator_runtime.runtime(tool_config, cocotb_main_source())
+    (tmp_path / "empty.cc").write_text("\n")
+    argv = [
+        "g++",
+        *verilator_runtime.compile_flags(),
+        verilator_runtime.MODEL_OPTIMIZATION,
+        "-Winvalid-pch",
+        "-Werror",
+        "-H",
+    ]
+    argv += ["-include", str(cached.header), "-c", str(tmp_path / "empty.cc"), "-o", str(tmp_path / "empty.o")]
+    import subprocess
+
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert done.stderr.startswith("! ")
+
+
+@pytest.mark.slow
+def test_two_at_once_make_one_runtime(tmp_path: Path) -> None:
+    config = ToolConfig(cache_dir=tmp_path)
+    made: list[Path] = []
+    threads = [
+        threading.Thread(target=lambda: made.append(verilator_runtime.runtime(config, cocotb_main_source()).folder))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(made)) == 1
+    assert [p.name for p in (tmp_path / "verilator").iterdir()] == [made[0].name]
+    stamp = (made[0] / "libverilated.a").stat().st_mtime_ns
+    assert run(SHIFT, TEST, config, "verilator").passed
+    assert (made[0] / "libverilated.a").stat().st_mtime_ns == stamp
