@@ -108,6 +108,8 @@ def window(
         header = _read_header(stream, vcd_path.name)
         columns = [find_signal(header.signals, name) for name in signals]
         clock_signal = find_signal(header.signals, clock) if clock is not None else None
+        if clock_signal is not None and clock_signal.width != 1:
+            raise UsageError(f"{clock_signal.name} has {clock_signal.width} bits and cannot be the clock")
         target = round(around_ns / header.ns_per_tick)
         body = _body(stream, header.rest, vcd_path.name)
         times = _times(body, {s.code for s in [*columns, *([clock_signal] if clock_signal else [])]}, vcd_path.name)

@@ -62,7 +62,7 @@ def test_exit_code_alone_fails_but_never_passes() -> None:
 
 
 def test_own_lines_of_the_simulators_are_no_evidence() -> None:
-    own = "- tb/test_error.sv:1: Verilog $finish\n%Error: tb/fail.sv:3: Verilog $stop\nVCD info: dumpfile error.vcd opened."
+    own = "- tb/test_error.sv:1: Verilog $finish\n%Error: tb/fail.sv:3: Verilog $stop\nVCD info: error.vcd opened."
     assert judge(own, 0, QUIET).status is Status.UNPROVEN
 
 
