@@ -330,16 +330,16 @@ class CycleRecorder:
 
 
 def read_idle(golden: GoldenFile, design: Design) -> dict[str, int]:
-    """Return the inputs' values during reset and at a scenario's start: IDLE, else 0."""
+    """Return the inputs' values during reset and at a scenario's start: IDLE_INPUTS, else 0."""
     values = dict.fromkeys(design.inputs, 0)
     if design.reset:
         values[design.reset] = 1 - design.reset_active
     for name, level in read_resets(golden, design).items():
         values[name] = 1 if level == "low" else 0
-    given = golden.names.get("IDLE")
+    given = golden.names.get("IDLE_INPUTS")
     if given is not None:
         ignored = [n for n in (design.clock,) if n]
-        values.update(golden.checked_values(given, design.inputs, at="IDLE", what="IDLE", ignored=ignored))
+        values.update(golden.checked_values(given, design.inputs, at="IDLE_INPUTS", what="IDLE_INPUTS", ignored=ignored))
     return values
 
 

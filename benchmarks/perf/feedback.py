@@ -256,9 +256,8 @@ def feedback(runs: int) -> None:
     )
     for key, times in bare.items():
         print(f"  bare {key:24} {statistics.median(times):7.3f} s")
-    print(
-        f"  bare sum                      {statistics.median([sum(t) for t in zip(*bare.values(), strict=True)]):7.3f} s"
-    )
+    sums = [sum(t) for t in zip(*bare.values(), strict=True)]
+    print(f"  bare sum                      {statistics.median(sums):7.3f} s")
     print(f"  through the gates             {statistics.median(mine):7.3f} s")
     print(f"  ratio                         {statistics.median(ratios):7.2f}    (goal: at most 1.3)")
     print(f"  judged again                  {statistics.median(again):7.3f} s")

@@ -123,7 +123,7 @@ def test_small_combinational_design_is_exhaustive() -> None:
 
 def test_idle_values_and_further_resets_reach_the_trace() -> None:
     ports = (*PORTS, Port("rd_rst_n", "input"))
-    trace = recorded(GOOD + "\nIDLE = {'a': 7}\nRESETS = {'rd_rst_n': 'low'}\n", ports=ports)
+    trace = recorded(GOOD + "\nIDLE_INPUTS = {'a': 7}\nRESETS = {'rd_rst_n': 'low'}\n", ports=ports)
     assert trace.idle == {"rst": 0, "a": 7, "rd_rst_n": 1}
     assert trace.resets == (Reset("rd_rst_n", "low"),)
     assert trace.cycles[1].inputs[0] == {"rst": 0, "a": 7, "rd_rst_n": 1}
