@@ -89,9 +89,12 @@ def test_wrong_design_fails_where_it_is_wrong(name: str, wrong: Wrong) -> None:
 @pytest.mark.parametrize("name", ["edge_detector", "alu", "toggler", "squarer", "async_fifo"])
 def test_verilator_agrees_with_icarus(name: str) -> None:
     design, trace = DESIGNS[name], trace_of(name)
-    assert check(design, design.source, trace, simulator="verilator").status is Status.PASS
+    good = check(design, design.source, trace, simulator="verilator")
+    assert good.status is Status.PASS
+    assert good.tool_version.startswith("verilator")
     wrong = design.wrong[0]
     results = [check(design, design.broken(wrong), trace, simulator=s) for s in ("icarus", "verilator")]
+    assert [r.tool_version.split()[0] for r in results] == ["icarus", "verilator"]
     firsts = [[(t.name, t.status, t.cycle) for t in r.tests] for r in results]
     assert firsts[0] == firsts[1]
 
