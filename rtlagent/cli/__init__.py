@@ -1,1 +1,149 @@
-"""The command line: parse, call, print."""
+"""The command line: parse, call, print.
+
+Nothing heavy is imported here: each command's module is loaded when the command is called, so that
+`rtlagent --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from rtlagent.errors import EXIT_TOOL, RtlagentError, suggestion
+
+__all__ = ["app", "main"]
+
+_EXIT_INTERRUPTED = 130
+_EXIT_BROKEN_PIPE = 141
+
+
+@dataclass(frozen=True)
+class _Command:
+    """Where a command's function is, and its line in the overview (the function's own first line)."""
+
+    module: str
+    function: str
+    summary: str
+
+
+_COMMANDS = {
+    "generate": _Command(
+        "rtlagent.cli.generate", "generate", "Turn a specification into Verilog that real tools have judged."
+    ),
+    "resume": _Command(
+        "rtlagent.cli.generate", "resume", "Go on with a run that was killed, interrupted, or stopped at a limit."
+    ),
+    "lint": _Command("rtlagent.cli.tool_commands", "lint", "Check Verilog without running it."),
+    "sim": _Command("rtlagent.cli.tool_commands", "sim", "Simulate Verilog under cocotb tests or a testbench."),
+    "synth": _Command("rtlagent.cli.tool_commands", "synth", "Synthesize Verilog and count what it takes."),
+    "pnr": _Command("rtlagent.cli.tool_commands", "pnr", "Place and route, and find the highest clock frequency."),
+    "equiv": _Command("rtlagent.cli.tool_commands", "equiv", "Tell whether two versions of a module are the same."),
+    "doctor": _Command("rtlagent.cli.doctor", "doctor", "List the tools: found, version, needed, what for."),
+}
+
+
+class _Commands(TyperGroup):
+    """Loads commands when they are called, and turns expected failures into messages and exit codes."""
+
+    # The contexts are `Any` because typer's own annotation of them is a private class.
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names, in the order of the overview."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Load a command."""
+        entry = _COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        single = typer.Typer(rich_markup_mode=None, add_completion=False)
+        function = getattr(importlib.import_module(entry.module), entry.function)
+        single.command(cmd_name, no_args_is_help=cmd_name not in ("doctor",))(function)
+        return typer.main.get_command(single)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command, or say which one may be meant."""
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"no command {args[0]!r}; {suggestion(args[0], _COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Print the overview without loading anything."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in _COMMANDS.items()])
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; no traceback reaches the user."""
+        try:
+            return super().invoke(ctx)
+        except RtlagentError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise typer.Exit(error.exit_code) from None
+        except BrokenPipeError:
+            _silence_stdout()
+            raise typer.Exit(_EXIT_BROKEN_PIPE) from None
+        except Exception as error:
+            if isinstance(error, typer.Exit | typer.Abort | typer.TyperException):
+                raise
+            if os.environ.get("RTLAGENT_DEBUG", "").strip() not in ("", "0"):
+                raise
+            print(f"error: {_report_unexpected(error)}", file=sys.stderr)
+            raise typer.Exit(EXIT_TOOL) from None
+
+
+app = typer.Typer(cls=_Commands, rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.callback(no_args_is_help=True, invoke_without_command=True)
+def _options(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+    """From a spec in prose to Verilog that real tools have judged.
+
+    Exit codes: 0 pass, 1 fail, 2 wrong input, 3 limit reached, 4 tool or model error.
+    """
+    if version:
+        from rtlagent import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    try:
+        try:
+            app(prog_name="rtlagent")
+        finally:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.exit(_EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        _silence_stdout()
+        sys.exit(_EXIT_BROKEN_PIPE)
+
+
+def _silence_stdout() -> None:
+    """Let the interpreter flush into nothing when it exits: the reader has gone."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+
+
+def _report_unexpected(error: Exception) -> str:
+    """Write the traceback where it can be found and say so."""
+    import tempfile
+    import traceback
+
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="rtlagent-traceback-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
+        ) as file:
+            file.write("".join(traceback.format_exception(error)))
+        place = f"the traceback is in {file.name}"
+    except OSError:
+        place = "set RTLAGENT_DEBUG=1 to see the traceback"
+    first = (str(error).splitlines() or [""])[0]
+    return f"unexpected {type(error).__name__}: {first}\n\nhint: this is a fault of rtlagent; {place}"

@@ -30,7 +30,7 @@ _CONTEXT_SUFFIXES = frozenset(
 )
 
 
-def read_text_file(path: Path) -> str:
+def read_text_file(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> str:
     """Read a regular UTF-8 text file; line ends are normalised and a byte order mark is dropped.
 
     Raises:
@@ -43,14 +43,14 @@ def read_text_file(path: Path) -> str:
         if not stat.S_ISREG(mode):
             raise UsageError("is not a regular file")
         with path.open("rb") as stream:
-            data = stream.read(MAX_FILE_BYTES + 1)
+            data = stream.read(max_bytes + 1)
     except FileNotFoundError:
         raise UsageError("does not exist", hint=close_names(path)) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a possible path"
         raise UsageError(f"cannot be read: {reason}") from None
-    if len(data) > MAX_FILE_BYTES:
-        raise UsageError(f"is larger than {MAX_FILE_BYTES // 1_000_000} MB")
+    if len(data) > max_bytes:
+        raise UsageError(f"is larger than {max_bytes // 1_000_000} MB")
     try:
         decoded = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

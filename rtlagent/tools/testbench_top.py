@@ -1,4 +1,4 @@
-"""Find the root module of a SystemVerilog testbench from its text."""
+"""Find the root module of a testbench or a design from its text."""
 
 from __future__ import annotations
 
@@ -20,13 +20,18 @@ def find_top(test: TestFile, files: Sequence[SourceFile]) -> str:
     """
     if test.top is not None:
         return test.top
-    texts = [" ".join(_NOISE.sub(" ", f.text).split()) for f in (test.source, *test.support, *files)]
-    declared: list[str] = list(dict.fromkeys(_MODULE.findall(texts[0])))
-    tops = [name for name in declared if not any(_instance(name).search(text) for text in texts)]
+    tops = top_modules([test.source], [*test.support, *files])
     if len(tops) == 1:
         return tops[0]
     what = f"has several top modules: {', '.join(tops)}" if tops else "has no module that nobody instantiates"
     raise UsageError(f"{test.source.path} {what}", hint="name the testbench's top module")
+
+
+def top_modules(files: Sequence[SourceFile], others: Sequence[SourceFile] = ()) -> list[str]:
+    """Return the modules declared in `files` that nobody instantiates, neither there nor in `others`."""
+    texts = [" ".join(_NOISE.sub(" ", f.text).split()) for f in (*files, *others)]
+    declared = dict.fromkeys(name for text in texts[: len(files)] for name in _MODULE.findall(text))
+    return [name for name in declared if not any(_instance(name).search(text) for text in texts)]
 
 
 def _instance(name: str) -> re.Pattern[str]:
