@@ -45,6 +45,8 @@ class Cell:
     place: Place | None
     connections: Mapping[str, tuple[int | str, ...]]
     directions: Mapping[str, str]
+    source: str = ""
+    """All its places, as Yosys writes them: `a.v:3.1-3.9|b.v:7.2-7.5`."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,7 @@ def _cell(name: str, value: Mapping[str, Any]) -> Cell:
         place=parse_place(value.get("attributes", {}).get("src", "")),
         connections={p: tuple(b) for p, b in value.get("connections", {}).items()},
         directions=value.get("port_directions", {}),
+        source=value.get("attributes", {}).get("src", ""),
     )
 
 
