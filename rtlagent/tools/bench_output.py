@@ -52,12 +52,13 @@ _PLURAL_COUNT = re.compile(r"\b(?:errors|failures|mismatches|failed)\w*\s*=", re
 _SEVERITY = re.compile(
     r"(?:ERROR|FATAL): (?P<icarus>\S+:\d+: ?.*)"
     r"|\[\d+\] %(?:Error|Fatal): (?P<assertion>\S+:\d+: ?.*)"
-    r"|%(?:Error|Warning): (?P<verilator>[^\s:]+:\d+: (?!Verilog \$stop).*)"
+    r"|%(?:Error|Warning)(?:-[A-Z]+)?: (?P<verilator>[^\s:]+:\d+: (?!Verilog \$stop).*)"
 )
 # Lines of the simulators themselves.
 _OWN = re.compile(
     r"- .*Verilog \$finish$|%Error: \S+ Verilog \$stop$|-Info: |VCD info: |\S+:\d+: \$(?:finish|stop) called"
 )
+_MAX_LINE = 500
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _PRINT = re.compile(r'\$f?(?:display|write|strobe|monitor)[bho]?\b\s*(?:\(\s*"(?P<format>(?:[^"\\\n]|\\.)*)")?')
 _END = re.compile(r"\$(?:finish|stop|exit)\b")
@@ -78,7 +79,7 @@ def judge(output: str, returncode: int | None, design: Sequence[SourceFile]) -> 
     reports = severity_reports(output)
     if reports:
         return Judgement(Status.FAIL, "\n".join(reports[:5]))
-    lines = [line.strip() for line in output.splitlines() if line.strip() and not _OWN.match(line)]
+    lines = [line.strip()[:_MAX_LINE] for line in output.splitlines() if line.strip() and not _OWN.match(line)]
     bad = [line for line in lines if speaks_of_failure(line)]
     if bad:
         return Judgement(Status.FAIL, "\n".join(bad[:5]))
@@ -122,7 +123,7 @@ def severity_reports(output: str) -> list[str]:
     for line in output.splitlines():
         match = _SEVERITY.match(line)
         if match and (match["verilator"] is None or not line.startswith("%Warning") or "$readmem" in line):
-            text = next(g for g in match.groups() if g is not None).strip()
+            text = next(g for g in match.groups() if g is not None).strip()[:_MAX_LINE]
             found.append(f"{text} assertion failed" if text.endswith(":") else text)
     return found
 

@@ -11,6 +11,8 @@ from rtlagent.types import Diagnostic, Severity, Status, TestResult
 
 _FRAME = re.compile(r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d+)', re.M)
 _CYCLE = re.compile(r"\bcycle[ =:#]*(\d+)", re.I)
+_ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")
+_MAX_MESSAGE = 4000
 _RUNNING = re.compile(r"cocotb\.regression\s+running (\S+) \(\d+/\d+\)")
 ENDED_EARLY = "simulation ended before the tests did"
 
@@ -53,7 +55,9 @@ def _result(case: ET.Element, staged: Staged, seed: int) -> TestResult:
     if bad is None:
         status = Status.SKIPPED if case.find("skipped") is not None else Status.PASS
         return TestResult(name, status, seed=seed)
-    text = _message(bad, staged)
+    text = _ADDRESS.sub("", _message(bad, staged))
+    if len(text) > _MAX_MESSAGE:
+        text = f"{text[:_MAX_MESSAGE]}... ({len(text)} characters)"
     if text != ENDED_EARLY:
         text += _time(case)
     found = _CYCLE.search(bad.get("message", ""))

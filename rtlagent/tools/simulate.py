@@ -92,7 +92,7 @@ def _finish(report: Report, keep_dir: Path | None, wall_s: float) -> StepResult:
     if any(d.severity is Severity.ERROR for d in report.diagnostics):
         statuses.add(Status.FAIL)
     if report.broken:
-        statuses.add(Status.ERROR)
+        statuses.add(report.broken_status)
     status = next((s for s in _WORST_FIRST if s in statuses), None)
     if status is None:
         status = Status.PASS if Status.PASS in statuses else Status.ERROR

@@ -122,7 +122,11 @@ def prepare(
         for value in values:
             if not _IDENTIFIER.match(value.partition("=")[0]) or (name == "parameter" and "=" not in value):
                 raise UsageError(f"not a {name}: {value!r}", hint="write NAME=VALUE")
-    kind = tests[0].kind if tests else TestKind.COCOTB
+    kind = tests[0].kind
+    for test in tests if kind is TestKind.COCOTB else ():
+        path = PurePosixPath(test.source.path)
+        if path.suffix != ".py" or not re.fullmatch(r"[\w-]+", path.stem):
+            raise UsageError(f"{test.source.path} cannot be a Python module")
     of_tests = [f for t in tests for f in (t.source, *t.support)]
     staged = stage(_distinct([*files, *of_tests, *data_files]), folder)
     suffix = {path: PurePosixPath(path).suffix.lower() for path in staged.paths}
@@ -150,7 +154,7 @@ def execute(
     env: Mapping[str, str] | None = None,
     module: str = "",
 ) -> Outcome:
-    """Build (unless built) and run; for cocotb, `module` names the test module.
+    """Build (unless built) and run; for cocotb, `module` is the staged path of the test module.
 
     Raises:
         SandboxError: nothing was run.
@@ -192,11 +196,13 @@ def cocotb_environment(job: Job, module: str, results: str) -> str:
     extension = next(iter(sorted(package.glob("simulator.*.so"))), None)
     if extension is None:
         raise ToolMissingError("cocotb has no compiled simulator module", hint="pip install --force-reinstall cocotb")
-    folders = [f'"$PWD"/{shlex.quote(d)}' if d != "." else '"$PWD"' for d in job.python_dirs]
+    # The test's own folder first: another test may have a module of the same name.
+    order = dict.fromkeys([str(PurePosixPath(module).parent), *job.python_dirs])
+    folders = [f'"$PWD"/{shlex.quote(d)}' if d != "." else '"$PWD"' for d in order]
     values = {
         "GPI_USERS": f"{_libpython()};{extension},initialize",
         "PYGPI_PYTHON_BIN": sys.executable,
-        "COCOTB_TEST_MODULES": module,
+        "COCOTB_TEST_MODULES": PurePosixPath(module).stem,
         "COCOTB_TOPLEVEL": job.top,
         "TOPLEVEL_LANG": "verilog",
         "COCOTB_RANDOM_SEED": str(job.seed),

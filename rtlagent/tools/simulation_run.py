@@ -5,18 +5,21 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path, PurePosixPath
 
 from rtlagent.config import ToolConfig
 from rtlagent.tools import bench_output, cocotb_results
 from rtlagent.tools.simulation_job import WAVE_FILE, Job, Outcome, Wave, execute
 from rtlagent.tools.simulator_choice import Simulator
+from rtlagent.tools.staging import safe_path
 from rtlagent.types import Diagnostic, Severity, SourceFile, Status, TestFile, TestKind, TestResult
 
 # A failure later than this is dumped from a while before it, not from the start.
 _LONG_NS = 1_000_000
 _LEAD_NS = 200_000
 _KEPT_BYTES = 128 << 20
+_TIME_LIMITS = ("wall", "cpu")
 
 
 @dataclass
@@ -31,6 +34,9 @@ class Report:
     tool_versions: list[str] = field(default_factory=list)
     broken: str = ""
     """Why there is no verdict on the design; empty if there is one."""
+    broken_status: Status = Status.ERROR
+    kept: set[str] = field(default_factory=set)
+    """Names of the waveforms kept so far."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +66,9 @@ class TestRun:
             results = self._results(test, outcome, report)
             failed = any(r.status is Status.FAIL for r in results)
             if self.wave == "always":
-                results = self._with_wave_path(test, results)
+                results = self._with_wave_path(test, results, report)
             elif self.wave == "on_failure" and failed and self.keep_dir is not None:
-                results = self._again_with_wave(simulator, test, outcome, results)
+                results = self._again_with_wave(simulator, test, outcome, results, report)
             report.tests += results
 
     def _first_run(
@@ -89,15 +95,17 @@ class TestRun:
             return simulator, outcome
         report.diagnostics += refused
         if outcome.limit is not None or not errors:
-            why = f"stopped at the {outcome.limit} limit" if outcome.limit else "the simulator's compiler broke"
+            limit = f"the build was {self._limit_text(outcome.limit)}" if outcome.limit else ""
+            why = limit or "the simulator's compiler broke"
             report.broken = f"{why}\n{outcome.build_log}".strip()
+            report.broken_status = Status.TIMEOUT if outcome.limit in _TIME_LIMITS else Status.ERROR
         return simulator, None
 
     def _execute(self, simulator: Simulator, test: TestFile, *, wave: Wave | None = None) -> Outcome:
         if self.wave == "always":
             wave = Wave()
         plan = simulator.plan(self.job, config=self.config, wave=wave)
-        module = PurePosixPath(test.source.path).stem if test.kind is TestKind.COCOTB else ""
+        module = safe_path(test.source.path) if test.kind is TestKind.COCOTB else ""
         # Explaining assertions takes 0.1 s at the start, so a run that may pass, or that
         # will be repeated, goes without.
         explain = wave is not None or self.wave == "never"
@@ -109,7 +117,8 @@ class TestRun:
         name = PurePosixPath(test.source.path).stem
         if outcome.limit is not None:
             named = cocotb_results.running_test(outcome.output) or name
-            return [TestResult(named, Status.TIMEOUT, seed=seed, message=self._limit_text(outcome.limit))]
+            status = Status.TIMEOUT if outcome.limit in _TIME_LIMITS else Status.FAIL
+            return [TestResult(named, status, seed=seed, message=self._limit_text(outcome.limit))]
         if test.kind is TestKind.SYSTEMVERILOG:
             if outcome.run_rc is not None and outcome.run_rc > 128:
                 crash = f"the simulator crashed with signal {outcome.run_rc - 128}"
@@ -121,7 +130,10 @@ class TestRun:
         except cocotb_results.UnreadableResultsError as unreadable:
             guilty = cocotb_results.start_failure(outcome.output, self.job.staged)
             if guilty is None:
-                return [TestResult(name, Status.ERROR, seed=seed, message=str(unreadable))]
+                # Verilator aborts on a design that does not settle, and says so.
+                reports = bench_output.severity_reports(outcome.output)
+                status, text = (Status.FAIL, "\n".join(reports[:5])) if reports else (Status.ERROR, str(unreadable))
+                return [TestResult(name, status, seed=seed, message=text)]
             report.diagnostics.append(guilty)
             return [TestResult(name, Status.FAIL, seed=seed, message=str(guilty))]
         return self._with_reports(name, results, outcome)
@@ -150,7 +162,7 @@ class TestRun:
         return f"stopped at the {limit} limit{amounts.get(limit, '')}"
 
     def _again_with_wave(
-        self, simulator: Simulator, test: TestFile, outcome: Outcome, results: list[TestResult]
+        self, simulator: Simulator, test: TestFile, outcome: Outcome, results: list[TestResult], report: Report
     ) -> list[TestResult]:
         """Repeat a failing test with the same seed, now with a VCD and with its assertions explained."""
         failed_ns = cocotb_results.failure_time_ns(outcome.results_xml)
@@ -159,12 +171,15 @@ class TestRun:
         repeated = self._execute(simulator, test, wave=Wave(from_ns=from_ns))
         again = self._results(test, repeated, Report())
         same = [(r.name, r.status) for r in again] == [(r.name, r.status) for r in results]
-        return self._with_wave_path(test, again if same else results)
+        return self._with_wave_path(test, again if same else results, report)
 
-    def _with_wave_path(self, test: TestFile, results: list[TestResult]) -> list[TestResult]:
-        name = f"{PurePosixPath(test.source.path).stem}.vcd"
+    def _with_wave_path(self, test: TestFile, results: list[TestResult], report: Report) -> list[TestResult]:
+        stem = PurePosixPath(test.source.path).stem
+        names = (f"{stem}.vcd" if n == 1 else f"{stem}_{n}.vcd" for n in count(1))
+        name = next(n for n in names if n not in report.kept)
         if not self._keep(WAVE_FILE, name):
             return results
+        report.kept.add(name)
         return [r if r.status is Status.SKIPPED else replace(r, wave_path=name) for r in results]
 
     def _keep_collected(self) -> None:

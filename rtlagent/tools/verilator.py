@@ -35,10 +35,11 @@ def plan(job: Job, *, config: ToolConfig, wave: Wave | None = None) -> Plan:
     verilate = _verilate_argv(job, wave=wave is not None)
     program = _PROGRAM if wave is None else _WAVE_PROGRAM
     run_argv = [f"./{program}", "+verilator+rand+reset+2", f"+verilator+seed+{job.seed}", f"+seed={job.seed}"]
-    run = ""
+    # As cocotb's own runner sets it for Verilator.
+    run = "export COCOTB_TRUST_INERTIAL_WRITES=1; " if job.kind is TestKind.COCOTB else ""
     if wave is not None:
         run_argv += ["--trace", "--trace-file", WAVE_FILE]
-        run = f"export RTLAGENT_WAVE_FROM_NS={wave.from_ns} RTLAGENT_WAVE_BYTES={wave.max_mb << 20}; "
+        run += f"export RTLAGENT_WAVE_FROM_NS={wave.from_ns} RTLAGENT_WAVE_BYTES={wave.max_mb << 20}; "
     cached = runtime(config, cocotb_main_source())
     build = "" if (job.folder / program).is_file() else _build_script(job, cached, verilate, program, wave is not None)
     return Plan(build, run + shlex.join(run_argv), (*verilate, *job.sources), (cached.folder, _sim_folder()))

@@ -71,8 +71,10 @@ endmodule
 """
 
 
-def cocotb_test(text: str = COUNT_TEST, path: str = "tb/test_counter.py", **more: tuple[SourceFile, ...]) -> TestFile:
-    return TestFile(SourceFile(path, text), TestKind.COCOTB, **more)
+def cocotb_test(
+    text: str = COUNT_TEST, path: str = "tb/test_counter.py", support: tuple[SourceFile, ...] = ()
+) -> TestFile:
+    return TestFile(SourceFile(path, text), TestKind.COCOTB, support=support)
 
 
 def bench(text: str = BENCH, top: str | None = None) -> TestFile:
@@ -324,3 +326,22 @@ def test_always_and_never_keep_a_waveform(tool_config: ToolConfig, tmp_path: Pat
     never = run(BROKEN, bench(), cocotb_test(), config=tool_config, keep_dir=tmp_path / "n", wave="never")
     assert never.status is Status.FAIL and not list((tmp_path / "n").glob("*.vcd"))
     assert "LogicArray(" in never.tests[0].message
+
+
+def test_tests_of_the_same_name_do_not_hide_each_other(tool_config: ToolConfig, tmp_path: Path) -> None:
+    wrong = COUNT_TEST.replace("assert dut.q.value == 0", "assert dut.q.value == 1")
+    tests = [cocotb_test(wrong, f"{folder}/test_counter.py") for folder in ("one", "two")]
+    step = run(COUNTER, cocotb_test(), *tests, config=tool_config, keep_dir=tmp_path)
+    assert [t.status.value for t in step.tests] == ["PASS", "PASS", "PASS", "FAIL", "PASS", "FAIL"]
+    assert [t.message.partition(":")[0] for t in step.tests[3::2]] == ["one/test_counter.py", "two/test_counter.py"]
+    assert [t.wave_path for t in step.tests[3::2]] == ["test_counter.vcd", "test_counter_2.vcd"]
+
+
+def test_an_endless_build_is_a_timeout_and_endless_output_a_failure(tool_config: ToolConfig) -> None:
+    huge = "genvar i; generate for (i = 0; i < 100000000; i = i + 1) begin : g wire w; assign w = i; end endgenerate"
+    short = replace(tool_config, limits=Limits(wall_s=2, output_mb=0.1))
+    step = run(replace(COUNTER, text=COUNTER.text.replace("endmodule", f"{huge}\nendmodule")), bench(), config=short)
+    assert step.status is Status.TIMEOUT and step.detail.startswith("the build was stopped at the wall limit of 2 s")
+    printing = bench(BENCH.replace("#22 rst = 0;", 'forever $display("PASSED");'))
+    step = run(COUNTER, printing, config=short)
+    assert step.status is Status.FAIL and "output limit of 0.1 MiB" in step.detail

@@ -178,6 +178,12 @@ def test_the_precompiled_header_is_valid(tool_config: ToolConfig, tmp_path: Path
     assert done.stderr.startswith("! ")
 
 
+def test_a_design_that_never_settles_fails(tool_config: ToolConfig) -> None:
+    loop = "  logic a, b;\n  assign a = ~b & ~rst;\n  assign b = a;\nendmodule"
+    step = run(replace(SHIFT, text=SHIFT.text.replace("endmodule", loop)), TEST, tool_config, "verilator")
+    assert step.status is Status.FAIL and "did not converge" in step.detail, step.detail
+
+
 @pytest.mark.slow
 def test_two_at_once_make_one_runtime(tmp_path: Path) -> None:
     config = ToolConfig(cache_dir=tmp_path)
