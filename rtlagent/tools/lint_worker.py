@@ -183,7 +183,7 @@ def run_pyslang(job: LintJob) -> tuple[list[Diagnostic], list[str]]:
     if job.policy:
         from rtlagent.tools.policy import check
 
-        found += check(parsed, places, job)[:MAX_DIAGNOSTICS]
+        found += check(parsed, places, job, foreign=bool(foreign))[:MAX_DIAGNOSTICS]
     return found, modules
 
 
