@@ -339,7 +339,8 @@ def read_idle(golden: GoldenFile, design: Design) -> dict[str, int]:
     given = golden.names.get("IDLE_INPUTS")
     if given is not None:
         ignored = [n for n in (design.clock,) if n]
-        values.update(golden.checked_values(given, design.inputs, at="IDLE_INPUTS", what="IDLE_INPUTS", ignored=ignored))
+        name = "IDLE_INPUTS"
+        values.update(golden.checked_values(given, design.inputs, at=name, what=name, ignored=ignored))
     return values
 
 

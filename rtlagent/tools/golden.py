@@ -13,7 +13,7 @@ def directed(): ...                  # -> {scenario name: [inputs of each cycle]
                                      #    but the reset returns to inactive
 def random_inputs(rng, golden, n): ...   # optional generator of n input dicts; `golden` is the live model
 
-IDLE_INPUTS = {"rx": 1}                     # optional: inputs during reset and at a scenario's start (default 0)
+IDLE_INPUTS = {"rx": 1}              # optional: inputs during reset and at a scenario's start (default 0)
 RESETS = {"rd_rst_n": "low"}         # optional: reset ports beside the spec's, driven together with it
 
 STREAMS = [                          # stream style: only the order of the data is specified

@@ -129,6 +129,10 @@ def test_idle_values_and_further_resets_reach_the_trace() -> None:
     assert trace.cycles[1].inputs[0] == {"rst": 0, "a": 7, "rd_rst_n": 1}
 
 
+def test_state_constants_of_a_model_do_not_collide() -> None:
+    assert recorded("IDLE, START, STOP = range(3)\nRESET = 0\n" + GOOD) == recorded(GOOD)
+
+
 def test_stream_items_are_recorded_at_several_rates() -> None:
     step, trace = stream(STREAM)
     assert step.status is Status.PASS, step.diagnostics
