@@ -38,7 +38,12 @@ def make_oracle(session: Session, spec: Spec, base: Talk) -> tuple[Oracle, Talk]
     Raises:
         ModelReplyError: it never ran.
     """
-    task = session.prompts.render("oracle", max_cycles=MAX_TRACE_CYCLES, clocked=spec.clock is not None)
+    task = session.prompts.render(
+        "oracle",
+        max_cycles=MAX_TRACE_CYCLES,
+        clocked=spec.clock is not None,
+        max_latency=spec.requirements.max_latency_cycles,
+    )
     return _settle(session, spec, base, [["user", task]], "oracle", previous=None)
 
 
