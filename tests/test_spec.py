@@ -300,7 +300,12 @@ def test_windows_line_ends_and_a_byte_order_mark(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "message"),
-    [(b"abc\n\xff\xfe", r"not UTF-8 text \(line 2\)"), (b"a\0b", "binary"), (b"a" * 1_000_001, "larger than 1 MB")],
+    [
+        (b"abc\n\xff\xfe", r"not UTF-8 text \(line 2\)"),
+        (b"a\0b", "binary"),
+        (b"\x7fELF\0\xff", "binary"),
+        (b"a" * 1_000_001, "larger than 1 MB"),
+    ],
 )
 def test_a_file_that_is_no_text(tmp_path: Path, data: bytes, message: str) -> None:
     (tmp_path / "a.md").write_bytes(data)

@@ -90,8 +90,6 @@ class _Commands(TyperGroup):
         except Exception as error:
             if isinstance(error, typer.Exit | typer.Abort | typer.TyperException):
                 raise
-            if os.environ.get("RTLAGENT_DEBUG", "").strip() not in ("", "0"):
-                raise
             print(f"error: {_report_unexpected(error)}", file=sys.stderr)
             raise typer.Exit(EXIT_TOOL) from None
 
@@ -137,6 +135,10 @@ def _report_unexpected(error: Exception) -> str:
     import tempfile
     import traceback
 
+    first = (str(error).splitlines() or [""])[0]
+    said = f"unexpected {type(error).__name__}: {first}"
+    if os.environ.get("RTLAGENT_DEBUG", "").strip() not in ("", "0"):
+        return f"{said}\n\n{''.join(traceback.format_exception(error))}"
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="rtlagent-traceback-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
@@ -145,5 +147,4 @@ def _report_unexpected(error: Exception) -> str:
         place = f"the traceback is in {file.name}"
     except OSError:
         place = "set RTLAGENT_DEBUG=1 to see the traceback"
-    first = (str(error).splitlines() or [""])[0]
-    return f"unexpected {type(error).__name__}: {first}\n\nhint: this is a fault of rtlagent; {place}"
+    return f"{said}\n\nhint: this is a fault of rtlagent; {place}"

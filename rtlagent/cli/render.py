@@ -95,7 +95,8 @@ def _lines(
     elif result.detail and result.step != "lint":  # lint's detail repeats the diagnostics
         yield result.detail, ""
     rows = metric_rows(result.metrics, needs)
-    if rows:
+    # The detail of synthesis and routing has all figures; the limits are not in it.
+    if rows and (not result.detail or any(bound for *_, bound in rows)):
         yield "", ""
         yield from ((row, "") for row in table(rows))
     if result.log_path and keep_dir is not None:
@@ -143,7 +144,7 @@ def metric_rows(metrics: Metrics, needs: Requirements) -> list[tuple[str, str, s
         limit = getattr(needs, _LIMITS[name]) if name in _LIMITS else None
         if value is None and limit is None:
             continue
-        measured = "not measured" if value is None else f"{value:.10g}{unit}"
+        measured = "not measured" if value is None else f"{round(value, 2):.10g}{unit}"
         bound = "" if limit is None else f"({_LIMITS[name][:3]}. {limit:g}{unit})"
         rows.append((title, measured, bound))
     return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -50,7 +51,7 @@ class _Sandbox(StrEnum):
 
 
 Files = Annotated[
-    list[Path], typer.Argument(metavar="FILES...", help="Verilog files, headers and memory images.", show_default=False)
+    list[Path], typer.Argument(metavar="FILES", help="Verilog files, headers and memory images.", show_default=False)
 ]
 Top = Annotated[
     str | None,
@@ -154,8 +155,12 @@ def sim(
     """
     from rtlagent.cli.inputs import find_top, pairs, read_files, read_tests, split_data
     from rtlagent.cli.render import show
+    from rtlagent.errors import UsageError
     from rtlagent.tools.simulate import simulate
+    from rtlagent.types import Status
 
+    if wave is _Wave.always and keep is None:
+        raise UsageError("--wave always has nowhere to put the waveform", hint="add --keep DIR")
     sources, data = split_data(read_files(files))
     tests = read_tests(test or (), tb or (), support or ())
     config = _config(sandbox)
@@ -174,6 +179,8 @@ def sim(
         config=config,
     )
     quoted = (*sources, *(t.source for t in tests))
+    if result.status is Status.FAIL and keep is None:
+        print("hint: --keep DIR keeps the log and the waveform of a failure", file=sys.stderr)
     raise typer.Exit(show(result, quoted, as_json=as_json, keep_dir=keep))
 
 
@@ -271,9 +278,10 @@ def equiv(
     """
     from rtlagent.cli.inputs import find_top, read_design
     from rtlagent.cli.render import show
-    from rtlagent.tools.formal import equiv as run_equiv
 
     first, second = read_design(gold), read_design(gate)
+    from rtlagent.tools.formal import equiv as run_equiv
+
     config = _config(sandbox)
     chosen = find_top(first, top, config)
     result = run_equiv(first, second, top=chosen, depth=depth, keep_dir=keep, config=config)

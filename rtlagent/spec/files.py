@@ -51,13 +51,13 @@ def read_text_file(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> str:
         raise UsageError(f"cannot be read: {reason}") from None
     if len(data) > max_bytes:
         raise UsageError(f"is larger than {max_bytes // 1_000_000} MB")
+    if b"\0" in data:
+        raise UsageError("is a binary file, not text")
     try:
         decoded = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UsageError(f"is not UTF-8 text (line {line})", hint="save it as UTF-8") from None
-    if "\0" in decoded:
-        raise UsageError("is a binary file, not text")
     return decoded.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -67,7 +67,7 @@ def close_names(path: Path) -> str:
         names = sorted(p.name for p in islice(path.parent.iterdir(), 2000) if not p.name.startswith("."))
     except OSError:
         return f"the folder {path.parent} does not exist"
-    close = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(path.name, names, n=3, cutoff=0.7)
     return f"did you mean {' or '.join(close)}?" if close else ""
 
 
