@@ -27,8 +27,7 @@ async def trace(dut: Any) -> None:
     request = json.loads((work / os.environ["RTLAGENT_BENCH_REQUEST"]).read_text())
     report = BenchReport(work / os.environ["RTLAGENT_BENCH_REPORT"])
     try:
-        await replay(dut, request, report)
-        report.finished = True
+        report.finished = await replay(dut, request, report)
     except Exception:
         report.error = traceback.format_exc()
         raise
@@ -40,13 +39,14 @@ async def trace(dut: Any) -> None:
     assert not wrong, f"scenarios failed: {', '.join(wrong)}"
 
 
-async def replay(dut: Any, request: dict[str, Any], report: BenchReport) -> None:
-    """Check the ports, then run all scenarios one after the other."""
+async def replay(dut: Any, request: dict[str, Any], report: BenchReport) -> bool:
+    """Check the ports, then run all scenarios one after the other; return whether all were run."""
     recorded, reset = request["trace"], request["reset"]
+    stop = request.get("stop_at_mismatch", False)
     pins = Pins(dut, request["ports"])
     report.ports = pins.problems
     if pins.problems:
-        return
+        return True
     # Icarus 11 loses what is written before its nets have got their first value.
     await Timer(1, "step")
     clocks = make_clocks(pins, request)
@@ -60,12 +60,17 @@ async def replay(dut: Any, request: dict[str, Any], report: BenchReport) -> None
         found = report.begin(scenario["name"])
         if scenario["reset_first"]:
             await apply_reset(pins, main, idle, active)
-        await run_cycles(pins, main, scenario, found)
+        await run_cycles(pins, main, scenario, found, stop=stop)
         found.finished = True
+        if stop and found.failed:
+            return False
     for scenario in recorded["streams"]:
         found = report.begin(scenario["name"])
         await run_streams(pins, clocks, request, scenario, found, idle=idle, active=active)
         found.finished = True
+        if stop and found.failed:
+            return False
+    return True
 
 
 def make_clocks(pins: Pins, request: dict[str, Any]) -> list[ClockPin]:

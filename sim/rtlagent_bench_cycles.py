@@ -24,8 +24,10 @@ async def apply_reset(pins: Pins, clock: ClockPin, idle: Mapping[str, int], rese
         clock.edge()
 
 
-async def run_cycles(pins: Pins, clock: ClockPin, scenario: Mapping[str, Any], report: ScenarioReport) -> None:
-    """Replay one scenario; the resets before it are done."""
+async def run_cycles(
+    pins: Pins, clock: ClockPin, scenario: Mapping[str, Any], report: ScenarioReport, *, stop: bool = False
+) -> None:
+    """Replay one scenario (with `stop`, up to the first wrong cycle); the resets before it are done."""
     steps = compile_checks(pins, scenario["expected"])
     drive = pins.drive
     # After the first mismatch a few cycles are kept whole, as evidence.
@@ -49,6 +51,8 @@ async def run_cycles(pins: Pins, clock: ClockPin, scenario: Mapping[str, Any], r
         if cycle == 0 and scenario["reset_first"]:
             report.note_unknown(pins)
         clock.edge()
+        if stop and report.wrong_cycles:
+            break
     report.count_comparisons(scenario["expected"][:compared_until], {n: p.width for n, p in pins.outputs.items()})
 
 

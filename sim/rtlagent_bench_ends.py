@@ -26,6 +26,8 @@ class Progress:
     """Items may move."""
     drain_until_ns: float | None = None
     done: bool = False
+    stop_at_mismatch: bool = False
+    """The first mismatch ends the scenario."""
 
     def transfer(self) -> float:
         """Note that an item was accepted somewhere, and return when."""

@@ -32,6 +32,7 @@ async def run_streams(
     trace = request["trace"]
     slowest_ns = max(c.period_ns for c in clocks)
     progress = Progress(report, trace["timeout_cycles"] * slowest_ns, last_ns=now_ns())
+    progress.stop_at_mismatch = request.get("stop_at_mismatch", False)
     senders, receivers = make_ends(pins, trace, scenario, progress)
     pins.drive({**idle, **scenario["settings"], **active})
     ends: list[End] = [*senders, *receivers]
@@ -90,7 +91,9 @@ class Watch:
     def look(self) -> None:
         """Look once a cycle."""
         progress, now = self.progress, now_ns()
-        if progress.drain_until_ns is not None:
+        if progress.stop_at_mismatch and progress.report.failed:
+            progress.done = True
+        elif progress.drain_until_ns is not None:
             progress.done = progress.done or now >= progress.drain_until_ns
         elif all(s.complete for s in self.senders) and all(r.complete for r in self.receivers):
             # An item too many takes about as long as the slowest that was right.

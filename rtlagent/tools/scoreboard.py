@@ -52,6 +52,7 @@ def check_trace(
     simulator: str = "auto",
     wave: str = "on_failure",
     keep_dir: Path | None = None,
+    stop_at_mismatch: bool = False,
     config: ToolConfig,
 ) -> StepResult:
     """Replay `trace` on the design and return one TestResult a scenario.
@@ -59,6 +60,9 @@ def check_trace(
     FAIL: an output differs, a port is missing or has another width, a stream hangs or breaks its
     handshake, or the design ends the simulation. TIMEOUT: the simulation never ends. UNPROVEN:
     nothing was compared. ERROR: the bench or the simulator broke.
+
+    With `stop_at_mismatch` the scenarios after the first failing one are SKIPPED: enough to know
+    that a design is wrong.
 
     Raises:
         ToolMissingError: a simulator is not installed.
@@ -71,6 +75,7 @@ def check_trace(
         "reset": to_json(reset),
         "clock_ports": [c.port for c in (clock, *trace.clocks) if c is not None],
         "trace": to_json(trace),
+        "stop_at_mismatch": stop_at_mismatch,
     }
     bench = TestFile(
         SourceFile(_BENCH, (resource_dir("sim") / _BENCH).read_text()),
