@@ -96,7 +96,7 @@ def parse_iverilog(text: str) -> tuple[Diagnostic, ...]:
         match = _IVERILOG.match(line)
         if match:
             path, row, level, message = match.groups()
-            if message.startswith(":") and found:
+            if message.lstrip().startswith(":") and found:
                 found[-1] = replace(found[-1], message=f"{found[-1].message} {message.lstrip(': ')}")
                 continue
             severity = Severity.WARNING if level == "warning" else Severity.ERROR

@@ -19,6 +19,7 @@ from rtlagent.types import Diagnostic, Severity, SourceFile, Status, TestFile, T
 _LONG_NS = 1_000_000
 _LEAD_NS = 200_000
 _KEPT_BYTES = 128 << 20
+_RANK = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _TIME_LIMITS = ("wall", "cpu")
 
 
@@ -91,7 +92,10 @@ class TestRun:
         report.tool_versions.append(f"{simulator.NAME} {simulator.version()}")
         report.argv = report.argv or simulator.plan(self.job, config=self.config).main_argv
         if outcome.built:
-            report.diagnostics += found
+            # What the compiler accepted in spite of a "sorry" is not the design's error.
+            report.diagnostics += [
+                replace(d, severity=max(d.severity, Severity.WARNING, key=_RANK.index)) for d in found
+            ]
             return simulator, outcome
         report.diagnostics += refused
         if outcome.limit is not None or not errors:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rtlagent.config import ToolConfig, resource_dir
 from rtlagent.tools.diagnostics import parse_verilator
+from rtlagent.tools.initial_blocks import schedule_assignments
 from rtlagent.tools.simulation_job import WAVE_FILE, Job, Plan, Wave, cocotb_package
 from rtlagent.tools.verilator_runtime import (
     MODEL_OPTIMIZATION,
@@ -23,6 +24,7 @@ NAME = "verilator"
 _OBJECTS = "rtlagent_obj"
 _PROGRAM = "rtlagent_sim"
 _WAVE_PROGRAM = "rtlagent_sim_wave"
+_SCHEDULES_INITIAL = (5, 50)
 
 
 def version() -> str:
@@ -45,6 +47,10 @@ def plan(job: Job, *, config: ToolConfig, wave: Wave | None = None) -> Plan:
     return Plan(build, run + shlex.join(run_argv), (*verilate, *job.sources), (cached.folder, _sim_folder()))
 
 
+def _version_tuple() -> tuple[int, ...]:
+    return tuple(int(part) for part in verilator_version().split(".") if part.isdecimal())
+
+
 def _sim_folder() -> Path:
     return resource_dir("sim") / "verilator"
 
@@ -64,6 +70,10 @@ def _build_script(job: Job, cached: Runtime, verilate: list[str], program: str, 
     compile_argv += ["-DVM_TRACE=1", "-DVM_TRACE_VCD=1", "-DRTLAGENT_TRACE"] if trace else []
     compile_argv += ["-o", program, f"{_OBJECTS}/all.cc", *link, str(cached.archive), *linker_flags()]
     verilator_bin = str(verilator_root() / "bin" / "verilator_bin")
+    if job.kind is TestKind.SYSTEMVERILOG and _version_tuple() < _SCHEDULES_INITIAL:
+        for path in set(job.sources) - job.design_paths:
+            file = job.folder / path
+            file.write_text(schedule_assignments(file.read_text()))
     include_model = '#include "' + str(_sim_folder() / "model.cpp") + '"'
     lines = (
         f"rm -rf {_OBJECTS}",

@@ -8,6 +8,7 @@ the sandbox, which then sees the result read-only.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -86,8 +87,8 @@ def compile_flags() -> tuple[str, ...]:
 def runtime(config: ToolConfig, cocotb_main: Path) -> Runtime:
     """Return the cached runtime, making it first (about 30 cpu-s) if it is not there.
 
-    Two processes may do so at once: each builds in a folder of its own, and the first to rename
-    it wins.
+    Of several processes that want it at once, one makes it and the others wait; it appears under
+    its name only when it is complete.
 
     Raises:
         ToolMissingError: g++ or Verilator is not installed.
@@ -99,20 +100,24 @@ def runtime(config: ToolConfig, cocotb_main: Path) -> Runtime:
         return Runtime(final)
     try:
         home.mkdir(parents=True, exist_ok=True)
-        building = Path(tempfile.mkdtemp(prefix="building-", dir=home))
+        with (home / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (final / "complete").is_file():
+                _make(home, final, cocotb_main)
     except OSError as error:
         raise ToolError(f"cannot write to the cache: {error}", hint="set RTLAGENT_CACHE_DIR") from error
+    return Runtime(final)
+
+
+def _make(home: Path, final: Path, cocotb_main: Path) -> None:
+    building = Path(tempfile.mkdtemp(prefix="building-", dir=home))
     try:
         _build(building, cocotb_main)
         (building / "complete").touch()
         building.chmod(0o755)
         building.rename(final)
-    except OSError as error:
-        if not (final / "complete").is_file():
-            raise ToolError(f"cannot write to the cache: {error}", hint="set RTLAGENT_CACHE_DIR") from error
     finally:
         shutil.rmtree(building, ignore_errors=True)
-    return Runtime(final)
 
 
 def _build(folder: Path, cocotb_main: Path) -> None:

@@ -194,6 +194,16 @@ def test_a_compile_error_is_the_designs_fault_with_its_place(tool_config: ToolCo
     assert (error.path, error.line) == ("rtl/counter.v", 3) and "nothere" in error.message
 
 
+def test_a_compilers_warning_is_no_failure(tool_config: ToolConfig) -> None:
+    pruned = COUNTER.text.replace("endmodule", "  wire [1:0] w; assign w = 40'd9 + 40'hff_ffff_ffff;\nendmodule")
+    pruned = pruned.replace(
+        "endmodule", "  wire [3:0] v [0:1]; sub s(v[0][5], );\nendmodule\nmodule sub(input a, b); endmodule"
+    )
+    step = run(replace(COUNTER, text=pruned), cocotb_test(), config=tool_config)
+    assert step.status is Status.PASS, step.detail
+    assert {d.severity for d in step.diagnostics} <= {Severity.WARNING}
+
+
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [

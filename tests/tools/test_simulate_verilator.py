@@ -9,6 +9,7 @@ import pytest
 
 from rtlagent.config import Limits, ToolConfig
 from rtlagent.tools import verilator_runtime
+from rtlagent.tools.initial_blocks import schedule_assignments
 from rtlagent.tools.simulate import simulate
 from rtlagent.tools.simulator_choice import candidates, verilator_pays
 from rtlagent.tools.verilator import cocotb_main_source
@@ -143,6 +144,48 @@ def test_stop_fatal_and_timeouts_on_verilator(tool_config: ToolConfig) -> None:
     assert run(SHIFT, endless, short, "verilator").status is Status.TIMEOUT
 
 
+RACY = """module tb;
+  logic clk = 0, rst = 1, d = 0, q;
+  int errors = 0;
+  task automatic drive(input bit v); d <= v; endtask
+  always #5 clk = ~clk;
+  shift #(.N(2)) dut(.*);
+  initial begin : stimulus
+    repeat (2) @(posedge clk);
+    rst <= 0; // the design must still see 1 at this edge
+    @(posedge clk) drive(1);
+    @(posedge clk) if (d <= 0) disable stimulus; else d <= 0;
+    @(negedge clk) if (q !== 0) errors++;
+    @(negedge clk) if (q !== 1) errors++;
+    @(negedge clk) if (q !== 0) errors++;
+    $display("%s", errors == 0 ? "PASSED" : "FAILED");
+    $finish;
+  end : stimulus
+endmodule
+"""
+
+
+def test_testbenches_that_drive_with_nonblocking_assignments_do_not_race(tool_config: ToolConfig) -> None:
+    racy = TestFile(SourceFile("tb/tb.sv", RACY), TestKind.SYSTEMVERILOG)
+    for simulator in ("icarus", "verilator"):
+        step = run(SHIFT, racy, tool_config, simulator)
+        assert step.status is Status.PASS and step.diagnostics == (), step.detail
+
+
+def test_initial_blocks_become_always_blocks_on_the_same_lines() -> None:
+    changed = schedule_assignments(RACY)
+    assert "  always begin begin : stimulus\n" in changed and "  end : stimulus wait (0); end\n" in changed
+    assert changed.count("\n") == RACY.count("\n")
+    for unchanged in (
+        "module a; initial begin x = 1; end endmodule",
+        "module a; initial x <= 1; endmodule",
+        'module a; always @(posedge c) q <= d; initial $display("initial begin end"); endmodule',
+        "module a; always @* q <= d; // initial begin\n endmodule",
+        "module a; initial begin q <= 1; // never closed",
+    ):
+        assert schedule_assignments(unchanged) == unchanged
+
+
 def test_the_choice_follows_length_and_size() -> None:
     short, long = 1_000, 10_000_000
     assert not verilator_pays(TestKind.COCOTB, [SHIFT], None)
@@ -197,7 +240,7 @@ def test_two_at_once_make_one_runtime(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert len(set(made)) == 1
-    assert [p.name for p in (tmp_path / "verilator").iterdir()] == [made[0].name]
+    assert sorted(p.name for p in (tmp_path / "verilator").iterdir()) == [made[0].name, "lock"]
     stamp = (made[0] / "libverilated.a").stat().st_mtime_ns
     assert run(SHIFT, TEST, config, "verilator").passed
     assert (made[0] / "libverilated.a").stat().st_mtime_ns == stamp
