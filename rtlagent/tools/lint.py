@@ -111,8 +111,8 @@ def _detail(found: Sequence[Diagnostic], files: Sequence[SourceFile], report: Li
 
 
 def _broken(process: ProcessResult, argv: tuple[str, ...]) -> StepResult:
-    """Report a worker that died: TIMEOUT at the wall or CPU limit, ERROR otherwise."""
-    status = Status.TIMEOUT if process.limit in ("wall", "cpu") else Status.ERROR
+    """Report a worker that died: TIMEOUT at a limit, which is how much this design asks for, ERROR otherwise."""
+    status = Status.TIMEOUT if process.limit else Status.ERROR
     reason = f"{process.limit} limit reached" if process.limit else "it left no report"
     last = process.stderr.strip().splitlines()[-1:] or [""]
     return StepResult(
@@ -128,7 +128,12 @@ def _broken(process: ProcessResult, argv: tuple[str, ...]) -> StepResult:
 def _judge(report: LintReport, job: LintJob, staged: Staged, allow: frozenset[str]) -> tuple[Diagnostic, ...]:
     """Merge both tools' diagnostics and give each its name, severity and hint."""
     if not job.sources:
-        return (Diagnostic("rtlagent", Severity.ERROR, "NoModules", "no Verilog file was given"),)
+        reason = (
+            "no Verilog file was given" if not staged.paths else "no file to compile; headers and data do not count"
+        )
+        return (Diagnostic("rtlagent", Severity.ERROR, "NoModules", reason),)
+    if any(d.code == "MacroTooLarge" for d in report.diagnostics):
+        return tuple(staged.restore(d) for d in report.diagnostics)
     known = set(job.given)
     groups: dict[str, list[Diagnostic]] = {"policy": [], "pyslang": [], "verilator": []}
     for raw in report.diagnostics:
@@ -145,7 +150,7 @@ def _judge(report: LintReport, job: LintJob, staged: Staged, allow: frozenset[st
 def _judge_one(raw: Diagnostic, job: LintJob, known: set[str], allow: frozenset[str]) -> Diagnostic | None:
     """Rename and grade one diagnostic; None when it is not to be shown."""
     if raw.tool == "policy":
-        return raw
+        return raw if raw.path in known else None
     if raw.code in _TOP_CODES or _TOP_MESSAGES.search(raw.message):
         return None  # said better by _top_diagnostics
     name = quoted_name(raw.message)
@@ -153,7 +158,7 @@ def _judge_one(raw: Diagnostic, job: LintJob, known: set[str], allow: frozenset[
         # Its text may quote that file; only the fact may leave the sandbox.
         return Diagnostic(raw.tool, Severity.ERROR, "IncludeNotGiven", "an error in a file that was not given")
     code = CANONICAL.get(raw.code, raw.code) or _verilator_code(raw.message)
-    message = raw.message
+    message = raw.message.removeprefix("Unsupported: ")
     if job.language == "verilog":
         if code == "UndeclaredIdentifier" and name in SYSTEMVERILOG_KEYWORDS:
             code = "SystemVerilogKeyword"
@@ -177,6 +182,7 @@ def _hint(raw: Diagnostic, code: str) -> str:
 
 _TOP_CODES = frozenset({"InvalidTopModule", "NoTopModules", "TopModuleUninstantiated"})
 _TOP_MESSAGES = re.compile(r"No top level module found|^Specified --top-module '")
+_ECHO = re.compile(r"Cannot continue$|^Exiting due to")
 
 _UNCODED = (
     (re.compile(r"syntax error"), "SyntaxError"),
@@ -203,7 +209,8 @@ def _without_echoes(pyslang: Sequence[Diagnostic], verilator: Sequence[Diagnosti
     return [
         d
         for d in verilator
-        if not (d.code in uncoded and ((d.path, d.line) in errors or (errors and d.code == "SyntaxError")))
+        if not (errors and _ECHO.search(d.message))
+        and not (d.code in uncoded and ((d.path, d.line) in errors or (errors and d.code == "SyntaxError")))
         and not (errors and d.code == "UndeclaredIdentifier")
     ]
 

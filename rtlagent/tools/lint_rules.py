@@ -64,7 +64,7 @@ ERRORS = _words(
 NOTES = _words(
     "UNUSEDSIGNAL UNUSEDPARAM UNUSEDGENVAR UNUSEDLOOP PINCONNECTEMPTY DEFPARAM ASCRANGE SYNCASYNCNET VARHIDDEN "
     "UnusedArgument UnusedSubroutine UnusedTypedef UnusedImport UnusedWildcardImport UnusedPackageParameter "
-    "UnusedPackageTypedef UnusedPackageSubroutine UnusedDefinition NOEFFECT PROFOUTOFDATE INCABSPATH"
+    "UnusedPackageTypedef UnusedPackageSubroutine UnusedDefinition NOEFFECT PROFOUTOFDATE INCABSPATH PROCASSINIT"
 )
 WARNINGS = _words(
     "CASEINCOMPLETE CASEOVERLAP UNOPTFLAT CaseOutsideRange CaseUnreachable CaseNotWildcard CaseZWithX CaseEnum "

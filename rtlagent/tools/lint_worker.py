@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rtlagent.tools.diagnostics import load_sarif, parse_verilator, parse_verilator_sarif
+from rtlagent.tools.lint_macros import oversized_macro
 from rtlagent.types import Diagnostic, Severity, to_json
 
 MAX_DIAGNOSTICS = 1000
@@ -88,11 +89,18 @@ def verilator_argv(job: LintJob, binary: str, report: str) -> list[str]:
 def main() -> None:
     """Run the job on standard input."""
     job = LintJob.from_json(sys.stdin.read())
+    if not job.sources:
+        _write(LintReport((), (), "done", "", version_of("pyslang")))
+        return
+    texts = {path: Path(path).read_bytes().decode("utf-8", "replace") for path in job.given}
+    if bomb := oversized_macro(texts):
+        _write(LintReport((bomb,), (), "done", "", version_of("pyslang")))
+        return
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "verilator.sarif")
-        verilator = start_verilator(job, report) if job.sources else None
+        verilator = start_verilator(job, report)
         found, modules = run_pyslang(job)
-        state, lines, version = ("done", (), "") if verilator is None else read_verilator(job, verilator, report)
+        state, lines, version = read_verilator(job, verilator, report)
     result = LintReport(
         diagnostics=(*found, *lines[:MAX_DIAGNOSTICS]),
         modules=tuple(modules),
@@ -100,7 +108,11 @@ def main() -> None:
         verilator_version=version,
         pyslang_version=version_of("pyslang"),
     )
-    json.dump(to_json(result), sys.stdout)
+    _write(result)
+
+
+def _write(report: LintReport) -> None:
+    json.dump(to_json(report), sys.stdout)
 
 
 def start_verilator(job: LintJob, report: Path) -> subprocess.Popen[str]:
@@ -151,6 +163,7 @@ def run_pyslang(job: LintJob) -> tuple[list[Diagnostic], list[str]]:
     import pyslang
     from pyslang import analysis, ast
 
+    from rtlagent.tools.lint_drivers import multiple_drivers
     from rtlagent.verilog import parse
 
     top = job.top
@@ -163,6 +176,7 @@ def run_pyslang(job: LintJob) -> tuple[list[Diagnostic], list[str]]:
     )
     foreign = foreign_includes(parsed, places, job.given)
     found: list[Diagnostic] = []
+    clashes: list[Diagnostic] = []
     if foreign:
         found += foreign
     else:
@@ -177,9 +191,10 @@ def run_pyslang(job: LintJob) -> tuple[list[Diagnostic], list[str]]:
             manager = analysis.AnalysisManager(options)
             manager.analyze(parsed.compilation)
             raw += list(manager.getDiagnostics())
+            clashes = multiple_drivers(parsed.compilation, manager, places)
         engine = pyslang.DiagnosticEngine(parsed.sources)
         engine.setWarningOptions(["everything"])
-        found += convert(raw[: 4 * MAX_DIAGNOSTICS], engine, places)[:MAX_DIAGNOSTICS]
+        found += (convert(raw[: 4 * MAX_DIAGNOSTICS], engine, places) + clashes)[:MAX_DIAGNOSTICS]
     if job.policy:
         from rtlagent.tools.policy import check
 
@@ -245,7 +260,7 @@ def foreign_includes(parsed: Any, places: Places, given: Sequence[str]) -> list[
     found = []
     for include in parsed.tree.getIncludeDirectives():
         target = os.path.relpath(include.path) if Path(include.path).is_absolute() else os.path.normpath(include.path)
-        name = os.path.normpath(parsed.sources.getRawFileName(include.buffer)) if include.buffer.id else target
+        name = os.path.normpath(parsed.sources.getRawFileName(include.buffer.id)) if include.buffer.id else target
         if name not in known and os.path.relpath(name) not in known:
             place = places.of(include.syntax.sourceRange.start)
             if place[0] not in known:

@@ -28,23 +28,22 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyslang
 from pyslang import parsing, syntax
 
-from rtlagent.tools.policy_text import CODES, check_text, defined_macros
+from rtlagent.tools.policy_text import CODES, check_text, defined_macros, words
 from rtlagent.types import Diagnostic, Severity
 
 if TYPE_CHECKING:
     from rtlagent.tools.lint_worker import LintJob, Places
 
-ALLOWED_SYSTEM = frozenset(
+ALLOWED_SYSTEM = words(
     "$clog2 $signed $unsigned $bits $size $left $right $low $high $increment $dimensions $unpacked_dimensions "
     "$countones $onehot $onehot0 $rtoi $itor $ceil $floor $pow $sqrt $ln $log10 $exp $sin $cos $tan $atan "
-    "$readmemh $readmemb".split()
+    "$readmemh $readmemb"
 )
 """System functions that synthesis evaluates, and the two that fill a memory."""
 

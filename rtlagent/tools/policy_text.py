@@ -10,6 +10,12 @@ from collections.abc import Iterator, Mapping
 
 from rtlagent.types import Diagnostic, Severity
 
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a long list."""
+    return frozenset(text.split())
+
+
 _ITEM = re.compile(
     r"(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))"
     r'|(?P<string>(?<!`)"(?:\\.|[^"\\\n])*")'
@@ -38,9 +44,9 @@ _PREDEFINED = re.compile(
 )
 """Macros that some tool defines by itself, so that the tools would judge different designs."""
 
-_DIRECTIVES = frozenset(
+_DIRECTIVES = words(
     "define undef undefineall ifdef ifndef elsif else endif include timescale default_nettype resetall celldefine "
-    "endcelldefine unconnected_drive nounconnected_drive begin_keywords end_keywords __FILE__ __LINE__".split()
+    "endcelldefine unconnected_drive nounconnected_drive begin_keywords end_keywords __FILE__ __LINE__"
 )
 _FORBIDDEN_DIRECTIVES = {
     "pragma": ("POLICY_PROTECT", "`pragma may hide text from the tools"),
@@ -57,7 +63,7 @@ CODES = {
     "POLICY_DIRECTIVE": "use plain Verilog instead of this directive",
     "POLICY_INCLUDE": "include only files of the design, by a relative path without ..",
     "POLICY_CHARACTERS": "use printable characters, spaces, tabs and newlines only",
-    "POLICY_SYSTEM_TASK": "RTL needs no system tasks; only $clog2, $signed, $unsigned, $bits and the like, and $readmemh",
+    "POLICY_SYSTEM_TASK": "RTL needs no system tasks; only $clog2, $signed, $bits and the like, and $readmemh",
 }
 
 
