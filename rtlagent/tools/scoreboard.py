@@ -13,6 +13,7 @@ import secrets
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version as version_of
 from pathlib import Path
 
 from rtlagent.config import ToolConfig, resource_dir
@@ -37,6 +38,7 @@ from rtlagent.types import (
 )
 
 _BENCH = "rtlagent_bench.py"
+_PYTEST = "rtlagent_bench_pytest.py"
 _REQUEST = "rtlagent_bench_request.json"
 _MAX_DETAILED = 3
 
@@ -80,7 +82,7 @@ def check_trace(
     bench = TestFile(
         SourceFile(_BENCH, (resource_dir("sim") / _BENCH).read_text()),
         TestKind.COCOTB,
-        support=(SourceFile(_REQUEST, json.dumps(request, separators=(",", ":"))),),
+        support=(SourceFile(_REQUEST, json.dumps(request, separators=(",", ":"))), *_light_pytest()),
     )
     with tempfile.TemporaryDirectory(prefix="rtlagent-bench-") as temporary:
         folder = keep_dir or Path(temporary)
@@ -104,6 +106,12 @@ def check_trace(
     if keep_dir is None:
         step = replace(step, log_path=None)
     return _Judge(step, trace, tuple(ports), tuple(files), top).judge(text)
+
+
+def _light_pytest() -> tuple[SourceFile, ...]:
+    """Return a stand-in for pytest, where the installed cocotb is the one whose needs of it are known."""
+    known = version_of("cocotb").startswith("2.1.")
+    return (SourceFile("pytest.py", (resource_dir("sim") / _PYTEST).read_text()),) if known else ()
 
 
 def _expected_cycles(trace: Trace) -> int:
