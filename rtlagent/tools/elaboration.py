@@ -81,23 +81,31 @@ def elaboration_stages(design: Design, staged: Staged, *, systemverilog: bool, p
 
 
 def elaborate_design(
-    design: Design, *, work: Path, config: ToolConfig, then: Sequence[Stage] = (), target: str = "generic"
+    design: Design,
+    *,
+    work: Path,
+    config: ToolConfig,
+    then: Sequence[Stage] = (),
+    target: str = "generic",
+    strict: bool = True,
 ) -> Elaborated:
-    """Elaborate `design` and run `then` on it if it is sound.
+    """Elaborate `design` and run `then` on it if it is sound, or, not `strict`, if that can be done at all.
 
     A design in .v files that fails to parse as SystemVerilog is tried again as Verilog-2005, where
     words like `bit` are ordinary names; one with unknown modules, again with the target's primitives.
     """
     staged = yosys.stage_sources(design.files, work)
-    done = _attempt(design, staged, work, config, then, systemverilog=True, primitives=None)
+    done = _attempt(design, staged, work, config, then, strict=strict, systemverilog=True, primitives=None)
     codes = {d.code for d in done.diagnostics if d.severity is Severity.ERROR}
     plain = all(not p.endswith((".sv", ".svh")) for p in staged.paths)
     if codes & {"SYNTAX", "YOSYS_UNSUPPORTED"} and plain:
-        retried = _attempt(design, staged, work, config, then, systemverilog=False, primitives=None)
+        retried = _attempt(design, staged, work, config, then, strict=strict, systemverilog=False, primitives=None)
         if "hierarchy" in retried.run.logs:
             done = retried
     elif "UNRESOLVED_MODULE" in codes and target in _PRIMITIVES:
-        done = _attempt(design, staged, work, config, then, systemverilog=True, primitives=_PRIMITIVES[target])
+        done = _attempt(
+            design, staged, work, config, then, strict=strict, systemverilog=True, primitives=_PRIMITIVES[target]
+        )
     return done
 
 
@@ -108,11 +116,12 @@ def _attempt(
     config: ToolConfig,
     then: Sequence[Stage],
     *,
+    strict: bool,
     systemverilog: bool,
     primitives: str | None,
 ) -> Elaborated:
     stages = elaboration_stages(design, staged, systemverilog=systemverilog, primitives=primitives)
-    stop = [Stage("sound", f"{CHECK} -assert")] if then else []
+    stop = [Stage("sound", f"{CHECK} -assert")] if then and strict else []
     for stale in ("elaborated.json", "flat.json", "elaborated_stat.json"):
         (work / stale).unlink(missing_ok=True)
     run = yosys.run_script([*stages, *stop, *then], work=work, config=config)

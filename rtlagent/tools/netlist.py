@@ -47,6 +47,8 @@ class Cell:
     directions: Mapping[str, str]
     source: str = ""
     """All its places, as Yosys writes them: `a.v:3.1-3.9|b.v:7.2-7.5`."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Numbers as binary digits."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,7 @@ def _cell(name: str, value: Mapping[str, Any]) -> Cell:
         connections={p: tuple(b) for p, b in value.get("connections", {}).items()},
         directions=value.get("port_directions", {}),
         source=value.get("attributes", {}).get("src", ""),
+        parameters={n: str(p) for n, p in value.get("parameters", {}).items()},
     )
 
 

@@ -1,0 +1,272 @@
+"""Decide whether two versions of a module behave the same."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rtlagent.config import ToolConfig
+from rtlagent.errors import SandboxError, ToolError, ToolMissingError, UsageError
+from rtlagent.tools import elaboration, miter, model_checker, yosys
+from rtlagent.tools import netlist as netlists
+from rtlagent.tools.counterexample import Counterexample, read_counterexample
+from rtlagent.tools.elaboration import Elaborated
+from rtlagent.tools.interface import clocking, compare_ports, find_resets, shapes
+from rtlagent.tools.miter import Problem
+from rtlagent.tools.netlist import Module
+from rtlagent.tools.yosys import Stage, YosysRun
+from rtlagent.types import Diagnostic, Reset, Severity, SourceFile, Status, StepResult, TestResult
+
+_STEP = "equiv"
+_LOG = "equiv.log"
+_MIN_S = 1.0
+# What an existing design may have without being beyond comparison.
+_TOLERATED = frozenset({"UNDRIVEN"})
+
+
+def equiv(
+    gold: Sequence[SourceFile],
+    gate: Sequence[SourceFile],
+    *,
+    top: str,
+    reset: Reset | None = None,
+    depth: int = 20,
+    keep_dir: Path | None = None,
+    config: ToolConfig,
+) -> StepResult:
+    """Compare `gate`, a new version of module `top`, with `gold`, the reference.
+
+    Both are elaborated apart, so that modules of one name do not collide. Then, in order:
+
+    1. the ports must be the same; else FAIL;
+    2. a bounded search for a difference, some cycles deep;
+    3. Yosys's equivalence, signal by signal (equiv_simple, equiv_induct), with a base case;
+    4. the bounded search in rising steps up to `depth` cycles after the reset;
+    5. temporal induction over the outputs, then property-directed reachability (ABC's pdr).
+
+    A difference found is FAIL, with the cycles as a table and a VCD. PASS means a proof for all time by 3
+    or 5: from power-up with every register that has no initial value at 0 (as FPGAs start), resets
+    active for two cycles. UNPROVEN means no difference within the depth named, and no proof.
+
+    The search of 2 and 4 holds the resets active for two cycles and leaves all inputs free
+    afterwards. The reference's registers without an initial value start undefined, and where its
+    outputs are undefined the new version may do anything; the new version's start with arbitrary
+    values. One step is one cycle, and an asynchronous reset acts within its cycle; in designs with
+    several clocks, both edges or latches the clocks are inputs like others and two steps a cycle.
+
+    Args:
+        gold: the reference's files.
+        gate: the new version's files.
+        top: the module to compare, with its parameters' defaults.
+        reset: None: the inputs with a reset's name, such as `rst` or `aresetn`.
+        depth: how many cycles after the reset are searched.
+        keep_dir: receives `equiv.log` and `counterexample.vcd`.
+        config: how tools are run; `limits.wall_s` bounds the whole comparison, and its end is UNPROVEN.
+
+    Raises:
+        UsageError: no Verilog file, a name that cannot be one, a reset that is no input.
+        SandboxError, ToolMissingError: Yosys could not be started.
+    """
+    start = time.monotonic()
+    if depth < 1:
+        raise UsageError(f"the depth must be at least 1, not {depth}")
+    designs = [elaboration.make_design(files, top, None) for files in (gold, gate)]
+    with tempfile.TemporaryDirectory(prefix="rtlagent-") as name:
+        comparison = _Comparison(Path(name), config, start + config.limits.wall_s)
+        try:
+            result = comparison.run(designs[0], designs[1], reset, depth)
+        except ToolError as error:
+            if isinstance(error, SandboxError | ToolMissingError):
+                raise
+            broken = Diagnostic(yosys.TOOL, Severity.ERROR, "YOSYS_BROKE", error.message, hint=error.hint)
+            result = StepResult(_STEP, Status.ERROR, (broken,))
+        log_path = comparison.keep(keep_dir, result) if keep_dir is not None else None
+    if keep_dir is None:
+        result = replace(result, tests=tuple(replace(t, wave_path=None) for t in result.tests))
+    return replace(
+        result,
+        argv=comparison.argv,
+        log_path=log_path,
+        wall_s=time.monotonic() - start,
+        tool_version=yosys.tool_version(),
+    )
+
+
+class _Comparison:
+    """One call of `equiv`: its folder, its clock, and the logs so far."""
+
+    def __init__(self, folder: Path, config: ToolConfig, deadline: float) -> None:
+        self._folder = folder
+        self._work = folder / "work"
+        self._work.mkdir()
+        self._config = config
+        self._deadline = deadline
+        self._runs: list[YosysRun] = []
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """A command line that repeats the first comparison from both sides' netlists."""
+        return next((r.argv for r in self._runs if r.stages and r.stages[0].name == "model00"), ())
+
+    def keep(self, keep_dir: Path, result: StepResult) -> str:
+        keep_dir.mkdir(parents=True, exist_ok=True)
+        (keep_dir / _LOG).write_text("\n".join(r.log for r in self._runs))
+        (keep_dir / miter.WAVE).unlink(missing_ok=True)
+        if result.status is Status.FAIL and result.tests:
+            shutil.copyfile(self._work / miter.WAVE, keep_dir / miter.WAVE)
+        return _LOG
+
+    def run(self, gold: elaboration.Design, gate: elaboration.Design, reset: Reset | None, depth: int) -> StepResult:
+        modules: list[Module] = []
+        for name, design in (("gold", gold), ("gate", gate)):
+            done = self._prepare(name, design)
+            refused = _refusal(name, done)
+            if refused is not None:
+                return refused
+            shutil.copyfile(self._folder / name / f"{name}.il", self._work / f"{name}.il")
+            modules.append(_place_restored(netlists.load(self._folder / name / f"{name}.json").modules[name], done))
+        different = compare_ports(modules[0], modules[1], yosys.TOOL)
+        if different:
+            return StepResult(_STEP, Status.FAIL, tuple(different), detail="the interfaces differ")
+        ports = shapes(modules[0])
+        if any(p.direction == "inout" for p in ports):
+            return _unproven("bidirectional ports cannot be compared", "")
+        if not any(p.direction == "output" for p in ports):
+            return _unproven("there is no output to compare", "")
+        problem = Problem(ports, find_resets(ports, reset), clocking(modules))
+        return self._decide(problem, modules[1], depth)
+
+    def _prepare(self, name: str, design: elaboration.Design) -> Elaborated:
+        work = self._folder / name
+        work.mkdir()
+        stages = miter.preparation(name)
+        done = elaboration.elaborate_design(design, work=work, config=self._config, then=stages, strict=False)
+        self._runs.append(done.run)
+        return done
+
+    def _decide(self, problem: Problem, gate: Module, depth: int) -> StepResult:
+        (self._work / "bench.v").write_text(miter.bench_text(problem))
+        (self._work / "any_start.v").write_text(miter.ANY_START)
+        shallow = min(miter.SHALLOW_CYCLES, depth)
+        first = self._yosys(
+            [*miter.model_stages(problem), miter.bounded_stage(problem, shallow), *miter.structural_stages(problem)],
+            0.5,
+        )
+        log = first.logs.get(f"bounded{shallow}")
+        if miter.refuted(log):
+            return self._different(log or "", problem, gate)
+        searched = shallow if miter.proven(log) else 0
+        structural = miter.structurally_proven([first.logs.get("equiv_status", "")])
+        if searched and structural and miter.proven(first.logs.get("equiv_base")):
+            return _proven("signal by signal (equiv_simple, equiv_induct)", problem)
+        if log is None and first.failed and not first.process.limit:
+            raise ToolError(f"the comparison broke: {first.error or 'Yosys gave no reason'}")
+        for cycles in [c for c in (depth // 2, depth) if c > shallow] if searched else []:
+            run = self._yosys([*miter.load_stages(), miter.bounded_stage(problem, cycles)], 0.5)
+            log = run.logs.get(f"bounded{cycles}")
+            if miter.refuted(log):
+                return self._different(log or "", problem, gate)
+            if not miter.proven(log):
+                break
+            searched = cycles
+        method = self._prove(problem, depth) if (self._work / "models.il").is_file() and searched else None
+        if method is not None:
+            return _proven(method, problem)
+        ran_out = "; the time limit came first" if searched < depth else ""
+        return _unproven(
+            f"no difference within {searched} cycles after the reset, and no proof{ran_out}"
+            if problem.resets
+            else f"no difference within {searched} cycles from power-up, and no proof{ran_out}",
+            _setting(problem),
+        )
+
+    def _prove(self, problem: Problem, depth: int) -> str | None:
+        induction = self._yosys([*miter.load_stages(), miter.induction_stage(problem, depth)], 0.4)
+        if miter.proven(induction.logs.get("induction")):
+            return "temporal induction over the outputs"
+        written = self._yosys([*miter.load_stages(), *miter.aiger_stages()], 0.4)
+        if written.failed is None and model_checker.proves(
+            self._work, miter.AIGER, config=self._config, wall_s=self._share(0.8)
+        ):
+            return "property-directed reachability (ABC's pdr)"
+        return None
+
+    def _share(self, part: float) -> float:
+        return max(_MIN_S, (self._deadline - time.monotonic()) * part)
+
+    def _yosys(self, stages: Sequence[Stage], part: float) -> YosysRun:
+        limits = replace(self._config.limits, wall_s=self._share(part))
+        run = yosys.run_script(stages, work=self._work, config=self._config, limits=limits)
+        self._runs.append(run)
+        return run
+
+    def _different(self, log: str, problem: Problem, gate: Module) -> StepResult:
+        found = read_counterexample(log, problem)
+        if found is None:
+            raise ToolError("Yosys found a difference but its counterexample is unreadable")
+        diagnostics = tuple(_difference(found, name, gate) for name in found.differing())
+        test = TestResult(
+            _STEP,
+            Status.FAIL,
+            cycle=found.last,
+            message=diagnostics[0].message if diagnostics else "",
+            wave_path=miter.WAVE,
+            mismatches=found.mismatches(),
+        )
+        detail = f"{_setting(problem)}\n\n{found.table()}"
+        return StepResult(_STEP, Status.FAIL, diagnostics, (test,), detail=detail)
+
+
+def _refusal(name: str, done: Elaborated) -> StepResult | None:
+    """Return the result if a side cannot be compared at all."""
+    errors = [d for d in done.diagnostics if d.severity is Severity.ERROR and d.code not in _TOLERATED]
+    if done.run.failed is None and not errors:
+        return None
+    found = tuple(replace(d, message=f"in the reference: {d.message}") if name == "gold" else d for d in errors)
+    if done.status is Status.TIMEOUT:
+        return _unproven("a version is too large to be prepared within the limits", "")
+    status = Status.ERROR if done.status is Status.ERROR else Status.FAIL
+    side = "reference" if name == "gold" else "new version"
+    return StepResult(_STEP, status, found, detail=f"the {side} cannot be elaborated")
+
+
+def _place_restored(module: Module, done: Elaborated) -> Module:
+    """Give places the paths that the user knows."""
+    known = done.staged.originals
+    nets = {
+        n: replace(v, place=replace(v.place, path=known.get(v.place.path, v.place.path))) if v.place else v
+        for n, v in module.nets.items()
+    }
+    return replace(module, nets=nets)
+
+
+def _setting(problem: Problem) -> str:
+    if not problem.resets:
+        return "no reset found; compared from power-up"
+    named = ", ".join(f"{r.port} (active {r.active})" for r in problem.resets)
+    return f"reset {named}, active in the first {miter.RESET_CYCLES} cycles"
+
+
+def _proven(method: str, problem: Problem) -> StepResult:
+    return StepResult(_STEP, Status.PASS, detail=f"equivalent: proven {method}\n{_setting(problem)}")
+
+
+def _unproven(why: str, setting: str) -> StepResult:
+    diagnostic = Diagnostic(yosys.TOOL, Severity.WARNING, "UNPROVEN", why)
+    return StepResult(_STEP, Status.UNPROVEN, (diagnostic,), detail=f"unproven: {why}\n{setting}".strip())
+
+
+def _difference(found: Counterexample, name: str, gate: Module) -> Diagnostic:
+    mismatch = next(m for m in found.mismatches() if m.signal == name)
+    net = gate.nets.get(name)
+    place = net.place if net else None
+    text = (
+        f"output '{name}' differs from the reference at cycle {mismatch.cycle}: "
+        f"{mismatch.got} instead of {mismatch.expected}"
+    )
+    where = (place.path, place.line, place.column) if place else ("", 0, 0)
+    return Diagnostic(yosys.TOOL, Severity.ERROR, "NOT_EQUIVALENT", text, *where)
