@@ -72,8 +72,10 @@ class Loop:
 
     def go(self) -> None:
         """Run from the latest checkpoint to the end; each step is on disk before the next one starts."""
-        begun = self._graph.get_state(self._config)
-        if begun.values and not begun.next:
+        values = self.state()
+        if values.get("outcome"):
             return  # finished earlier
-        start: Any = None if begun.next else {"next": "understand"}
+        # `next` of the snapshot does not tell: it is empty too when a step's result was written but the
+        # checkpoint after it was not.
+        start: Any = None if values else {"next": "understand"}
         self._graph.invoke(start, self._config, durability="sync")
