@@ -93,7 +93,9 @@ def modules_of(parsed: Parsed) -> frozenset[str] | None:
         if type(symbol).__name__ == "InstanceSymbol":
             found.add(symbol.definition.name)
 
-    parsed.compilation.getRoot().visit(note)
+    # Not the root itself: below it slang also keeps every module that nobody uses.
+    for instance in parsed.compilation.getRoot().topInstances:
+        instance.visit(note)
     return frozenset(found) or None
 
 

@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 
 from rtlagent.config import ToolConfig
@@ -35,7 +34,7 @@ MAX_NAMED = 3
 """Survivors that a grade's reason names."""
 MAX_EQUIVALENCE_CHECKS = 5
 _EQUIVALENCE_DEPTH = 20
-_EQUIVALENCE_S = 30.0
+_EQUIVALENCE_S = 15.0
 _SLOWER = 10
 """A mutant that takes this many times as long as the design, and some seconds more, has hung."""
 _SHOWN_CHARS = 60
@@ -172,7 +171,7 @@ def kill_mutants(
         statuses = list(pool.map(lambda m: oracle.judge(m.apply(files)), mutants))
         survived = [m for m, s in zip(mutants, statuses, strict=True) if s in (Status.PASS, Status.UNPROVEN)]
         asked = survived[:MAX_EQUIVALENCE_CHECKS]
-        same = list(pool.map(lambda m: _is_equivalent(files, m, top, config), asked))
+        same = list(pool.map(lambda m: _is_equivalent(files, m, top, reset, config), asked))
     return MutationResult(
         total=len(mutants),
         killed=sum(s in (Status.FAIL, Status.TIMEOUT) for s in statuses),
@@ -284,15 +283,15 @@ def _not_built(step: StepResult) -> bool:
     return refused or any(d.code == "PORT_MISMATCH" for d in step.diagnostics)
 
 
-def _is_equivalent(files: Sequence[SourceFile], mutant: Mutant, top: str, config: ToolConfig) -> bool:
+def _is_equivalent(
+    files: Sequence[SourceFile], mutant: Mutant, top: str, reset: Reset | None, config: ToolConfig
+) -> bool:
     """Say whether the mutant is proven to be the same design; when in doubt it is another one."""
-    if find_spec("rtlagent.tools.formal") is None:
-        return False
     from rtlagent.tools.formal import equiv
 
     limits = replace(config.limits, wall_s=min(config.limits.wall_s, _EQUIVALENCE_S))
     quick = replace(config, limits=limits)
-    return equiv(files, mutant.apply(files), top=top, depth=_EQUIVALENCE_DEPTH, config=quick).passed
+    return equiv(files, mutant.apply(files), top=top, reset=reset, depth=_EQUIVALENCE_DEPTH, config=quick).passed
 
 
 def _shown(text: str) -> str:

@@ -204,7 +204,7 @@ class Operators:
         size, base, digits = node.size.rawText, node.base.rawText, node.value.rawText.replace("_", "").lower()
         radix = base[-1:].lower()
         width = int(size) if size.isdecimal() and len(size) < 5 else 32
-        if radix not in _RADIX or not digits or not 0 < width <= _MAX_WIDTH:
+        if radix not in _RADIX or not 0 < len(digits) <= _MAX_WIDTH or not 0 < width <= _MAX_WIDTH:
             return
         if any(d in "xz?" for d in digits):
             known = [k for k, d in enumerate(digits) if d in "01"] if radix == "b" else []
