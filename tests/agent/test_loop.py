@@ -1,5 +1,6 @@
 """The loop on recorded replies: every tool is real, only the model's words come from a log."""
 
+import itertools
 import json
 import shutil
 from dataclasses import replace
@@ -38,7 +39,9 @@ def inexact(run: Run) -> list[str]:
     return [e["purpose"] for e in run.events() if e["event"] == "model" and e["kind"] == "inexact"]
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n == "edge_detector" else pytest.mark.slow) for n in NAMES])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n == "edge_detector" else pytest.mark.slow) for n in NAMES]
+)
 def test_every_example_replays_to_a_pass(name: str, tmp_path: Path, tool_config: ToolConfig) -> None:
     run, config = example(tmp_path, tool_config, name)
     report = Continuation(run, config).go()
@@ -157,7 +160,7 @@ def test_prompts_share_a_prefix_that_only_grows(tmp_path: Path, tool_config: Too
     Continuation(run, config).go()
     talks = [json.loads(line)["request"]["messages"] for line in (run.folder / "model.jsonl").read_text().splitlines()]
     design = [t for t in talks if t[-1]["content"].startswith(("# Task: generate", "# Task: repair"))]
-    for before, after in zip(design, design[1:], strict=False):
+    for before, after in itertools.pairwise(design):
         assert after[: len(before)] == before
     assert all(t[:2] == talks[0][:2] for t in talks)
 

@@ -36,9 +36,7 @@ def kill_after(count: int, cwd: Path) -> None:
     process.communicate()
 
 
-@pytest.mark.parametrize(
-    "count", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in range(1, 17)]
-)
+@pytest.mark.parametrize("count", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in range(1, 17)])
 def test_a_killed_run_resumes_to_the_same_pass(count: int, tmp_path: Path) -> None:
     kill_after(count, tmp_path)
     (run,) = (tmp_path / "runs").iterdir()
