@@ -49,10 +49,9 @@ def lint(
     """
     if language not in LANGUAGES:
         raise UsageError(f"unknown language {language!r}", hint=f"one of: {', '.join(LANGUAGES)}")
-    clean = [replace(f, text=_encodable(f.text)) for f in files]
     with tempfile.TemporaryDirectory(prefix="rtlagent-lint-") as folder:
-        staged = stage(clean, Path(folder))
-        job = _job(clean, staged, top=top, language=language, policy=policy, wall_s=config.limits.wall_s)
+        staged = stage(files, Path(folder))
+        job = _job(files, staged, top=top, language=language, policy=policy, wall_s=config.limits.wall_s)
         process = run(
             [sys.executable, "-I", "-m", "rtlagent.tools.lint_worker"],
             work=staged.folder,
@@ -73,13 +72,8 @@ def lint(
         returncode=process.returncode,
         wall_s=process.wall_s,
         tool_version=f"pyslang {report.pyslang_version}, verilator {report.verilator_version or 'unknown'}",
-        detail=_detail(found, clean, report),
+        detail=_detail(found, files, report),
     )
-
-
-def _encodable(text: str) -> str:
-    """Replace what UTF-8 cannot carry (lone surrogates from a file read carelessly)."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _job(

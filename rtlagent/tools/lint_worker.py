@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as version_of
@@ -20,6 +19,7 @@ from typing import Any
 from rtlagent.tools.diagnostics import load_sarif, parse_verilator, parse_verilator_sarif
 from rtlagent.tools.lint_macros import oversized_macro
 from rtlagent.types import Diagnostic, Severity, to_json
+from rtlagent.verilog import Places, parse
 
 MAX_DIAGNOSTICS = 1000
 """Of each tool; a junk file of a megabyte has a hundred thousand."""
@@ -92,8 +92,7 @@ def main() -> None:
     if not job.sources:
         _write(LintReport((), (), "done", "", version_of("pyslang")))
         return
-    texts = {path: Path(path).read_bytes().decode("utf-8", "replace") for path in job.given}
-    if bomb := oversized_macro(texts):
+    if bomb := oversized_macro(read_texts(job.given)):
         _write(LintReport((bomb,), (), "done", "", version_of("pyslang")))
         return
     with tempfile.TemporaryDirectory() as scratch:
@@ -109,6 +108,11 @@ def main() -> None:
         pyslang_version=version_of("pyslang"),
     )
     _write(result)
+
+
+def read_texts(paths: Sequence[str]) -> dict[str, str]:
+    """Return the text of each file."""
+    return {path: Path(path).read_bytes().decode("utf-8", "replace") for path in paths}
 
 
 def _write(report: LintReport) -> None:
@@ -164,7 +168,6 @@ def run_pyslang(job: LintJob) -> tuple[list[Diagnostic], list[str]]:
     from pyslang import analysis, ast
 
     from rtlagent.tools.lint_drivers import multiple_drivers
-    from rtlagent.verilog import parse
 
     top = job.top
     parsed = parse(job.sources, top=top, language=job.language, include_dirs=job.include_dirs)
@@ -203,32 +206,6 @@ def run_pyslang(job: LintJob) -> tuple[list[Diagnostic], list[str]]:
 
 
 _NO_ANALYSIS = frozenset({"DiagCode(MaxInstanceDepthExceeded)", "DiagCode(MaxGenerateStepsExceeded)"})
-
-
-class Places:
-    """Turns pyslang's locations into path, line and column, untouched by `line directives."""
-
-    def __init__(self, sources: Any) -> None:
-        self._sources = sources
-        self._starts: dict[int, list[int]] = {}
-        self._bytes: dict[int, bytes] = {}
-
-    def of(self, location: Any) -> tuple[str, int, int]:
-        """Return the place in a file; inside a macro, where the macro is used."""
-        location = self._sources.getFullyExpandedLoc(location)
-        buffer = location.buffer
-        path = self._sources.getRawFileName(buffer)
-        if not path:
-            return "", 0, 0
-        if buffer.id not in self._starts:
-            # pyslang counts bytes and ends each buffer with a NUL.
-            data = self._sources.getSourceText(buffer).encode("utf-8", "surrogateescape")
-            self._bytes[buffer.id] = data
-            self._starts[buffer.id] = [0, *(i + 1 for i, b in enumerate(data) if b == 10)]
-        starts = self._starts[buffer.id]
-        line = bisect_right(starts, location.offset)
-        prefix = self._bytes[buffer.id][starts[line - 1] : location.offset]
-        return os.path.normpath(path), line, len(prefix.decode("utf-8", "replace")) + 1
 
 
 def convert(raw: Iterable[Any], engine: Any, places: Places) -> list[Diagnostic]:

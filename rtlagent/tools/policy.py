@@ -38,7 +38,8 @@ from rtlagent.tools.policy_text import CODES, check_text, defined_macros, words
 from rtlagent.types import Diagnostic, Severity
 
 if TYPE_CHECKING:
-    from rtlagent.tools.lint_worker import LintJob, Places
+    from rtlagent.tools.lint_worker import LintJob
+    from rtlagent.verilog import Places
 
 ALLOWED_SYSTEM = words(
     "$clog2 $signed $unsigned $bits $size $left $right $low $high $increment $dimensions $unpacked_dimensions "

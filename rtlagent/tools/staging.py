@@ -54,7 +54,7 @@ def stage(files: Iterable[SourceFile], folder: Path) -> Staged:
             raise UsageError(f"two files have the same path: {originals[path]} and {file.path}")
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(file.text)
+        target.write_text(file.text, encoding="utf-8", errors="replace")
         originals[path] = file.path
         paths.append(path)
     return Staged(folder, tuple(paths), originals)

@@ -71,7 +71,8 @@ BAD = {
     "two always blocks": (f"{REGISTER}\nalways @(posedge clk) q <= ~a;", "MULTIDRIVEN", 3),
     "two assigns": (f"wire w;\nassign w = a[0];\nassign w = a[1];\n{REGISTER}", "MULTIDRIVEN", 4),
     "always in a generate loop": (
-        "genvar g; generate for (g = 0; g < 4; g = g + 1) begin : l\nalways @(posedge clk) q[0] <= a[g];\nend endgenerate\n"
+        "genvar g; generate for (g = 0; g < 4; g = g + 1) begin : l\nalways @(posedge clk) q[0] <= a[g];\n"
+        "end endgenerate\n"
         "always @(posedge clk) q[3:1] <= 0;",
         "MULTIDRIVEN",
         3,
@@ -162,7 +163,10 @@ def test_a_tristate_bus_may_have_two_drivers(tool_config: ToolConfig) -> None:
 
 
 def test_two_outputs_on_one_wire_fail(tool_config: ToolConfig) -> None:
-    text = "module s(output wire y); assign y = 1'b1; endmodule\nmodule m(output wire y);\ns a(.y(y));\ns b(.y(y));\nendmodule\n"
+    text = (
+        "module s(output wire y); assign y = 1'b1; endmodule\n"
+        "module m(output wire y);\ns a(.y(y));\ns b(.y(y));\nendmodule\n"
+    )
     result = linted(text, tool_config, top="m")
     assert [(d.code, d.line) for d in errors(result)] == [("MULTIDRIVEN", 4)]
 
