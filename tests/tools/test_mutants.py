@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -336,11 +336,18 @@ def test_mutant_of_another_design_is_refused() -> None:
 
 
 def test_check_stops_at_the_first_failing_scenario() -> None:
-    settings: Mapping[str, object] = {"ports": PORTS, "clock": Clock("clk"), "reset": Reset("rst")}
     wrong = by_hand("count + 4'd1", "count + 4'd2").apply([TALLY])
     result = check_trace(
-        wrong, strong_trace(), top="tally", simulator="icarus", stop_at_mismatch=True, config=CONFIG, **settings
-    )  # type: ignore[arg-type]
+        wrong,
+        strong_trace(),
+        top="tally",
+        ports=PORTS,
+        clock=Clock("clk"),
+        reset=Reset("rst"),
+        simulator="icarus",
+        stop_at_mismatch=True,
+        config=CONFIG,
+    )
     assert result.status is Status.FAIL
     assert [(t.name, t.status) for t in result.tests] == [("ramps", Status.FAIL), ("noise", Status.SKIPPED)]
     assert result.tests[0].checked_cycles == 2
