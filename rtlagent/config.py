@@ -100,7 +100,7 @@ class Config:
     candidates: int = 1
     """How many candidates may be asked for when the first one fails."""
     seed: int | None = None
-    """None: drawn at the start of a run and recorded there."""
+    """Of the random stimulus; None: 1."""
     runs_dir: Path = Path("runs")
     out: Path | None = None
     """Where the final files are put; None: they stay in the run's folder."""
@@ -108,6 +108,8 @@ class Config:
     """Ask the user about what the spec leaves open, instead of assuming."""
     simulator: str = "auto"
     """`auto`, `icarus` or `verilator`."""
+    mutants: int = 16
+    """Wrong versions of a passing design that grade its tests; 0: none, and the grade stays moderate at best."""
     random_cycles: int = 600
     """Cycles of constrained-random stimulus."""
 
@@ -145,7 +147,7 @@ _SHORT_FLAGS = {
 }
 _CHOICES = {"sandbox": ("bwrap", "none"), "simulator": ("auto", "icarus", "verilator")}
 _MAY_BE_ZERO = frozenset(
-    {"temperature", "retries", "continuations", "price_in_usd", "price_cached_usd", "price_out_usd", "seed"}
+    {"temperature", "retries", "continuations", "price_in_usd", "price_cached_usd", "price_out_usd", "seed", "mutants"}
 )
 _YES_NO = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 

@@ -38,11 +38,9 @@ from rtlagent.types import (
 )
 
 RTL_SUFFIXES = (".v", ".sv", ".vh", ".svh")
+_MUTANT_SEED = 1
 MIN_CYCLES = 100
 """Fewer checked cycles than this make a weak verdict (judgement; see `grade`)."""
-
-GradeRtl = Callable[[Candidate, Spec, Trace], tuple[Grade, str]]
-"""Judges an oracle by mutants of the design that it passed."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,8 @@ class Bench:
     baseline: tuple[SourceFile, ...] = ()
     """Existing RTL that an optimised candidate must be equivalent to; empty: no such gate."""
     simulator: str = "auto"
+    mutants: int = 16
+    """Wrong versions of a passing design on which the tests themselves are judged; 0: none."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,38 @@ class Verifier:
         verdict = Verdict(passed=False, grade=Grade.NONE, steps=tuple(steps))
         unmet = find_unmet(spec.requirements, verdict.metrics) if _reached_synthesis(steps) else ()
         passed = not unmet and all(s.passed for s in steps)
-        grade, reason = grade_evidence(steps, spec) if passed else (Grade.NONE, "the candidate did not pass")
+        grade, reason = self._grade(candidate, spec, steps) if passed else (Grade.NONE, "the candidate did not pass")
         return replace(verdict, passed=passed, unmet=unmet, grade=grade, grade_reason=reason)
+
+    def _grade(self, candidate: Candidate, spec: Spec, steps: Sequence[StepResult]) -> tuple[Grade, str]:
+        """Say how strong the tests were that passed the candidate: by what they compared, then by mutants."""
+        grade, reason = grade_evidence(steps, spec)
+        if grade is not Grade.MODERATE or not self.bench.mutants:
+            return grade, reason
+        key = digest([candidate.sha256, spec.top, spec.tests, self.bench.trace, self.bench.mutants, __version__])
+        path = self.store / f"grade-{key}.json"
+        if path.is_file():
+            value = json.loads(path.read_text())
+            return Grade(value[0]), value[1]
+        from rtlagent.tools import mutants
+
+        made = mutants.make_mutants(
+            candidate.files, top=_top(spec), limit=self.bench.mutants, seed=_MUTANT_SEED, config=self.config
+        )
+        result = mutants.kill_mutants(
+            candidate.files,
+            made,
+            self.bench.trace,
+            top=_top(spec),
+            ports=spec.ports,
+            clock=spec.clock,
+            reset=spec.reset,
+            tests=spec.tests,
+            config=self.config,
+        )
+        grade, reason = mutants.grade(result)
+        _write(path, [grade, reason])
+        return grade, reason
 
     def _judge(self, candidate: Candidate, spec: Spec, add: Callable[[StepResult], bool]) -> None:
         with ThreadPoolExecutor(max_workers=2) as pool:
@@ -233,10 +263,14 @@ class Verifier:
             tests=tuple(replace(t, wave_path=str(prefix / t.wave_path)) if t.wave_path else t for t in result.tests),
         )
         if result.status is not Status.ERROR:
-            part = path.with_suffix(".part")
-            part.write_text(json.dumps(to_json(result)))
-            part.replace(path)
+            _write(path, result)
         return result
+
+
+def _write(path: Path, value: object) -> None:
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(to_json(value)))
+    part.replace(path)
 
 
 def find_unmet(needs: Requirements, metrics: Metrics) -> tuple[Unmet, ...]:
@@ -262,8 +296,8 @@ def find_unmet(needs: Requirements, metrics: Metrics) -> tuple[Unmet, ...]:
 def grade_evidence(steps: Sequence[StepResult], spec: Spec) -> tuple[Grade, str]:
     """Grade how strong the tests behind a PASS were, from what was compared.
 
-    STRONG needs evidence that the tests kill wrong designs (mutants), which is measured elsewhere;
-    from a passing run alone the best grade is MODERATE.
+    From a passing run alone the best grade is MODERATE: how many wrong designs the tests catch is
+    measured by mutants afterwards.
     """
     checked = sum(t.checked_cycles or 0 for s in steps for t in s.tests)
     quiet = sorted({d.code for s in steps for d in s.diagnostics if d.code.startswith("WEAK_")})

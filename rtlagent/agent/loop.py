@@ -30,6 +30,7 @@ def start_run(spec: Spec, config: Config) -> Run:
         candidates=config.candidates,
         max_iterations=config.budget.max_iterations,
         random_cycles=config.random_cycles,
+        mutants=config.mutants,
         seed=DEFAULT_SEED if config.seed is None else config.seed,
         simulator=config.simulator,
     )

@@ -53,7 +53,12 @@ class Nodes:
         keeps_function = self.understanding(state).request == "optimise"
         verifier = Verifier(
             config=self.session.tools,
-            bench=Bench(trace, self._existing_rtl() if keeps_function else (), self.session.settings.simulator),
+            bench=Bench(
+                trace,
+                baseline=self._existing_rtl() if keeps_function else (),
+                simulator=self.session.settings.simulator,
+                mutants=self.session.settings.mutants,
+            ),
             store=self.session.run.folder / "store",
             logs=self.session.run.folder / "logs",
             on_step=self._report_step,

@@ -37,6 +37,7 @@ class Settings:
     candidates: int = 1
     max_iterations: int | None = 8
     random_cycles: int = 600
+    mutants: int = 16
     seed: int = 1
     simulator: str = "auto"
 

@@ -73,6 +73,14 @@ def generate(
     simulator: Annotated[
         str | None, typer.Option("--simulator", help="auto (default), icarus or verilator.", show_default=False)
     ] = None,
+    mutants: Annotated[
+        int | None,
+        typer.Option(
+            "--mutants",
+            help="Wrong versions of a passing design that grade its tests (default: 16).",
+            show_default=False,
+        ),
+    ] = None,
     max_iterations: MaxIterations = None,
     max_tokens: MaxTokens = None,
     max_cost: MaxCost = None,
@@ -111,6 +119,7 @@ def generate(
             "ask": ask or None,
             "seed": seed,
             "simulator": simulator,
+            "mutants": mutants,
             "max_iterations": max_iterations,
             "max_tokens": max_tokens,
             "max_cost": max_cost,

@@ -26,6 +26,7 @@ def settings(tmp_path: Path, tools: ToolConfig, log: Path, **budget: float) -> C
         model=ModelConfig(name=f"replay:{log}"),
         budget=BudgetConfig(**budget),  # type: ignore[arg-type]
         runs_dir=tmp_path / "runs",
+        mutants=0,
     )
 
 
@@ -43,7 +44,9 @@ def inexact(run: Run) -> list[str]:
     "name", [pytest.param(n, marks=() if n == "edge_detector" else pytest.mark.slow) for n in NAMES]
 )
 def test_every_example_replays_to_a_pass(name: str, tmp_path: Path, tool_config: ToolConfig) -> None:
-    run, config = example(tmp_path, tool_config, name)
+    log = EXAMPLES / name / "replies.jsonl"
+    config = replace(settings(tmp_path, tool_config, log), mutants=8)
+    run = start_run(load_spec(EXAMPLES / name / "spec.md"), config)
     report = Continuation(run, config).go()
     assert report.passed, report.reason
     assert report.exit_code == 0
@@ -53,6 +56,7 @@ def test_every_example_replays_to_a_pass(name: str, tmp_path: Path, tool_config:
     assert all(s.status is Status.PASS for s in verdict.steps)
     assert {"lint", "elaborate", "simulate", "synthesize"} <= {s.step for s in verdict.steps}
     assert verdict.grade in (Grade.MODERATE, Grade.STRONG)
+    assert "mutants killed" in verdict.grade_reason
     assert report.evidence.checked_cycles > 100
     assert all(report.evidence.tool_versions.values())
     assert (run.folder / "tb" / "golden.py").is_file()

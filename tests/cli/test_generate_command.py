@@ -18,7 +18,13 @@ PROGRAM = str(Path(sys.executable).parent / "rtlagent")
 def run(*arguments: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
     kept = {k: v for k, v in os.environ.items() if not k.endswith(("_API_KEY", "_BASE_URL", "_HOST"))}
     return subprocess.run(
-        [PROGRAM, *arguments], cwd=cwd, env={**kept, **env}, capture_output=True, text=True, timeout=200, check=False
+        [PROGRAM, *arguments],
+        cwd=cwd,
+        env={**kept, "RTLAGENT_MUTANTS": "0", **env},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
     )
 
 
@@ -49,7 +55,7 @@ def test_a_terminal_gets_the_live_table(tmp_path: Path) -> None:
         stdout=secondary,
         stderr=secondary,
         stdin=subprocess.DEVNULL,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "140"},
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "140", "RTLAGENT_MUTANTS": "0"},
     )
     os.close(secondary)
     shown = b""
@@ -124,7 +130,7 @@ def test_a_log_without_the_needed_reply_ends_as_a_model_error(tmp_path: Path) ->
 
 def test_ask_takes_the_users_answers_from_stdin(tmp_path: Path) -> None:
     done = subprocess.run(
-        [PROGRAM, "generate", str(EXAMPLE / "spec.md"), "--model", REPLAY, "--ask", "--json"],
+        [PROGRAM, "generate", str(EXAMPLE / "spec.md"), "--model", REPLAY, "--ask", "--json", "--mutants", "0"],
         cwd=tmp_path,
         input="seen is a register\n\n",
         capture_output=True,
