@@ -24,6 +24,8 @@ from rtlagent.types import Diagnostic, Reset, Severity, SourceFile, Status, Step
 _STEP = "equiv"
 _LOG = "equiv.log"
 _MIN_S = 1.0
+_QUICK_S = 20.0
+_PDR_S = 40.0
 # What an existing design may have without being beyond comparison.
 _TOLERATED = frozenset({"UNDRIVEN"})
 
@@ -45,14 +47,16 @@ def equiv(
     1. the ports must be the same; else FAIL;
     2. a bounded search for a difference, some cycles deep;
     3. Yosys's equivalence, signal by signal (equiv_simple, equiv_induct), with a base case;
-    4. the bounded search in rising steps up to `depth` cycles after the reset;
-    5. temporal induction over the outputs, then property-directed reachability (ABC's pdr).
+    4. signal correspondence (ABC's scorr), temporal induction over the outputs;
+    5. the search of 2 in rising steps, up to `depth` cycles after the reset;
+    6. property-directed reachability (ABC's pdr).
 
-    A difference found is FAIL, with the cycles as a table and a VCD. PASS means a proof for all time by 3
-    or 5: from power-up with every register that has no initial value at 0 (as FPGAs start), resets
-    active for two cycles. UNPROVEN means no difference within the depth named, and no proof.
+    A difference found is FAIL, with the cycles as a table and a VCD. PASS is a proof for all time, by 3, 4
+    or 6: from power-up with every register that has no initial value at 0 (as FPGAs start), resets
+    active for two cycles. (Combinational designs are decided by 2 alone.) UNPROVEN means no
+    difference within the depth named, and no proof; an equiv_induct that fails means no more.
 
-    The search of 2 and 4 holds the resets active for two cycles and leaves all inputs free
+    The search of 2 and 5 holds the resets active for two cycles and leaves all inputs free
     afterwards. The reference's registers without an initial value start undefined, and where its
     outputs are undefined the new version may do anything; the new version's start with arbitrary
     values. One step is one cycle, and an asynchronous reset acts within its cycle; in designs with
@@ -151,55 +155,62 @@ class _Comparison:
     def _decide(self, problem: Problem, gate: Module, depth: int) -> StepResult:
         (self._work / "bench.v").write_text(miter.bench_text(problem))
         (self._work / "any_start.v").write_text(miter.ANY_START)
-        shallow = min(miter.SHALLOW_CYCLES, depth)
-        first = self._yosys(
-            [*miter.model_stages(problem), miter.bounded_stage(problem, shallow), *miter.structural_stages(problem)],
-            0.5,
-        )
-        log = first.logs.get(f"bounded{shallow}")
+        shallow = 1 if problem.clocking.stateless else min(miter.SHALLOW_CYCLES, depth)
+        search = miter.bounded_stage(problem, shallow)
+        structural = [] if problem.clocking.stateless else miter.structural_stages(problem)
+        first = self._yosys([*miter.model_stages(problem), search, *structural], 0.5)
+        log = first.logs.get(search.name)
+        if log is None and not first.process.limit:
+            raise ToolError(f"the comparison broke: {first.error or 'Yosys gave no reason'}")
         if miter.refuted(log):
             return self._different(log or "", problem, gate)
+        if problem.clocking.stateless:
+            found = "by SAT, for all inputs" if miter.proven(log) else None
+            return _proven(found, problem) if found else _unproven("no proof within the time limit", "")
         searched = shallow if miter.proven(log) else 0
-        structural = miter.structurally_proven([first.logs.get("equiv_status", "")])
-        if searched and structural and miter.proven(first.logs.get("equiv_base")):
-            return _proven("signal by signal (equiv_simple, equiv_induct)", problem)
-        if log is None and first.failed and not first.process.limit:
-            raise ToolError(f"the comparison broke: {first.error or 'Yosys gave no reason'}")
-        for cycles in [c for c in (depth // 2, depth) if c > shallow] if searched else []:
-            run = self._yosys([*miter.load_stages(), miter.bounded_stage(problem, cycles)], 0.5)
-            log = run.logs.get(f"bounded{cycles}")
-            if miter.refuted(log):
-                return self._different(log or "", problem, gate)
-            if not miter.proven(log):
-                break
-            searched = cycles
-        method = self._prove(problem, depth) if (self._work / "models.il").is_file() and searched else None
+        method = self._structural_proof(first) or self._quick_proof(problem, depth) if searched else None
+        if method is None:
+            for cycles in [c for c in (depth // 2, depth) if c > shallow] if searched else []:
+                search = miter.bounded_stage(problem, cycles)
+                log = self._yosys([*miter.load_stages(), search], 0.5).logs.get(search.name)
+                if miter.refuted(log):
+                    return self._different(log or "", problem, gate)
+                if not miter.proven(log):
+                    break
+                searched = cycles
+            method = self._reachability_proof(miter.PDR, min(self._share(0.9), _PDR_S)) if searched else None
         if method is not None:
             return _proven(method, problem)
-        ran_out = "; the time limit came first" if searched < depth else ""
-        return _unproven(
-            f"no difference within {searched} cycles after the reset, and no proof{ran_out}"
-            if problem.resets
-            else f"no difference within {searched} cycles from power-up, and no proof{ran_out}",
-            _setting(problem),
-        )
+        return _unproven(_searched(searched, depth, problem), _setting(problem))
 
-    def _prove(self, problem: Problem, depth: int) -> str | None:
-        induction = self._yosys([*miter.load_stages(), miter.induction_stage(problem, depth)], 0.4)
-        if miter.proven(induction.logs.get("induction")):
-            return "temporal induction over the outputs"
-        written = self._yosys([*miter.load_stages(), *miter.aiger_stages()], 0.4)
-        if written.failed is None and model_checker.proves(
-            self._work, miter.AIGER, config=self._config, wall_s=self._share(0.8)
-        ):
-            return "property-directed reachability (ABC's pdr)"
-        return None
+    def _structural_proof(self, run: YosysRun) -> str | None:
+        proven = miter.structurally_proven(run.logs.get("equiv_status")) and miter.proven(run.logs.get("equiv_base"))
+        return "by Yosys's equivalence of each signal (equiv_simple, equiv_induct)" if proven else None
+
+    def _quick_proof(self, problem: Problem, depth: int) -> str | None:
+        """Try what succeeds soon or never."""
+        written = self._yosys([*miter.load_stages(), *miter.aiger_stages()], 0.3)
+        if written.failed is None:
+            method = self._reachability_proof(miter.CORRESPONDENCE, min(self._share(0.3), _QUICK_S))
+            if method is not None:
+                return method
+        induction = miter.induction_stage(problem, depth)
+        log = self._yosys([*miter.load_stages(), induction], 0.3, at_most_s=_QUICK_S).logs.get(induction.name)
+        return "by temporal induction over the outputs" if miter.proven(log) else None
+
+    def _reachability_proof(self, method: miter.AbcMethod, wall_s: float) -> str | None:
+        if not (self._work / miter.AIGER).is_file():
+            return None
+        proven = model_checker.proves(
+            self._work, miter.AIGER, method.script, config=self._config, wall_s=max(wall_s, _MIN_S)
+        )
+        return method.name if proven else None
 
     def _share(self, part: float) -> float:
         return max(_MIN_S, (self._deadline - time.monotonic()) * part)
 
-    def _yosys(self, stages: Sequence[Stage], part: float) -> YosysRun:
-        limits = replace(self._config.limits, wall_s=self._share(part))
+    def _yosys(self, stages: Sequence[Stage], part: float, at_most_s: float = float("inf")) -> YosysRun:
+        limits = replace(self._config.limits, wall_s=min(self._share(part), at_most_s))
         run = yosys.run_script(stages, work=self._work, config=self._config, limits=limits)
         self._runs.append(run)
         return run
@@ -244,7 +255,15 @@ def _place_restored(module: Module, done: Elaborated) -> Module:
     return replace(module, nets=nets)
 
 
+def _searched(cycles: int, depth: int, problem: Problem) -> str:
+    since = "after the reset" if problem.resets else "from power-up"
+    ran_out = "; the time limit came first" if cycles < depth else ""
+    return f"no difference within {cycles} cycles {since}, and no proof{ran_out}"
+
+
 def _setting(problem: Problem) -> str:
+    if problem.clocking.stateless:
+        return "combinational"
     if not problem.resets:
         return "no reset found; compared from power-up"
     named = ", ".join(f"{r.port} (active {r.active})" for r in problem.resets)

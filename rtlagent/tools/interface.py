@@ -34,6 +34,8 @@ class Clocking:
     """(input port, True for the rising edge)."""
     simple: bool
     """True when one step of time may stand for one cycle: at most one edge of one input, no latch."""
+    stateless: bool = False
+    """True when nothing stores anything."""
 
 
 def shapes(module: Module) -> tuple[PortShape, ...]:
@@ -95,14 +97,16 @@ def _is_low(found: re.Match[str]) -> bool:
 def clocking(modules: Iterable[Module]) -> Clocking:
     """Find the clock edges of flattened modules with the same ports."""
     edges: set[tuple[str, bool]] = set()
-    latches = internal = False
+    latches = internal = registers = False
     for module in modules:
         inputs = {p.bits[0]: p.name for p in module.ports if p.direction == "input" and len(p.bits) == 1}
         for cell in module.cells.values():
             latches = latches or cell.type in _LATCHES
+            registers = registers or "dff" in cell.type or cell.type == "$ff"
             for bit in cell.connections.get("CLK", ()) if "dff" in cell.type else ():
                 if bit in inputs:
                     edges.add((inputs[bit], cell.parameters.get("CLK_POLARITY", "1").endswith("1")))
                 else:
                     internal = True
-    return Clocking(frozenset(edges), not latches and not internal and len(edges) <= 1)
+    simple = not latches and not internal and len(edges) <= 1
+    return Clocking(frozenset(edges), simple, stateless=not latches and not registers)

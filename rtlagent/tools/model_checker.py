@@ -5,6 +5,7 @@ After Een, Mishchenko and Brayton, "Efficient implementation of property directe
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
@@ -13,6 +14,9 @@ from pathlib import Path
 from rtlagent.config import ToolConfig
 from rtlagent.errors import ToolMissingError
 from rtlagent.tools import sandbox
+
+# `sat` sees registers as free inputs: what it calls unsatisfiable holds in every state.
+_PROVED = re.compile(r"^(?:Property proved\.|UNSATISFIABLE\b)", re.MULTILINE)
 
 
 @cache
@@ -25,13 +29,20 @@ def _abc() -> Path:
     return program
 
 
-def proves(work: Path, circuit: str, *, config: ToolConfig, wall_s: float) -> bool:
-    """Tell whether no output of `circuit`, an AIGER file in `work`, can ever be 1; False: not proven in time.
+def proves(work: Path, circuit: str, script: str, *, config: ToolConfig, wall_s: float) -> bool:
+    """Tell whether `script` proves that no output of `circuit` can ever be 1; False: not proven in time.
+
+    Args:
+        work: the folder of the circuit.
+        circuit: an AIGER file.
+        script: ABC commands that end in `sat` or `pdr`; `{seconds}` stands for the time they may take.
+        config: how tools are run.
+        wall_s: when to give up.
 
     Raises:
         ToolMissingError, SandboxError: ABC could not be started.
     """
     limits = replace(config.limits, wall_s=wall_s)
-    script = f"read_aiger {circuit}; pdr -T {max(1, int(wall_s))}"
-    result = sandbox.run([str(_abc()), "-c", script], work=work, config=config, limits=limits)
-    return result.limit is None and result.returncode == 0 and "Property proved." in result.stdout
+    commands = f"read_aiger {circuit}; {script.format(seconds=max(1, int(wall_s)))}"
+    result = sandbox.run([str(_abc()), "-c", commands], work=work, config=config, limits=limits)
+    return result.limit is None and result.returncode == 0 and bool(_PROVED.search(result.stdout))

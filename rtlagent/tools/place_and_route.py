@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rtlagent.config import ToolConfig
-from rtlagent.errors import ToolError, UsageError
+from rtlagent.errors import SandboxError, ToolError, ToolMissingError, UsageError
 from rtlagent.tools import io_harness, nextpnr, yosys
 from rtlagent.tools import netlist as netlists
 from rtlagent.tools.io_harness import Harness
@@ -89,6 +89,8 @@ def place_and_route(
         job = _Job(top, target, min_fmax_mhz, seed, folder / "work", config, netlist, known)
         try:
             result = _judged(job, *_routed(job, candidates), metrics)
+        except (SandboxError, ToolMissingError):
+            raise
         except ToolError as error:
             result = StepResult(_STEP, Status.ERROR, (_diagnostic("PNR_BROKE", error.message, hint=error.hint),))
         kept_log = _keep(folder / "work", keep_dir)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rtlagent.config import ToolConfig
-from rtlagent.errors import ToolError
+from rtlagent.errors import SandboxError, ToolError, ToolMissingError
 from rtlagent.tools import cell_counts, yosys
 from rtlagent.tools.cell_counts import CellCounts
 from rtlagent.tools.elaboration import Elaborated, elaborate_design, make_design, read_stat
@@ -24,23 +24,28 @@ def elaborate(
     *,
     top: str,
     parameters: Mapping[str, int] | None = None,
+    target: str = "generic",
     config: ToolConfig,
 ) -> StepResult:
     """Elaborate and check a design without mapping it.
 
     Latches are warnings (code LATCH); combinational loops (COMB_LOOP), nets with several drivers
     (MULTIDRIVEN) or none (UNDRIVEN) and modules that are nowhere defined (UNRESOLVED_MODULE) are
-    errors. Only `metrics.latches` is measured.
+    errors. Only `metrics.latches` is measured. With a `target` its primitives, such as SB_PLL40_CORE,
+    may be instantiated.
 
     Raises:
         UsageError: no Verilog file, or a name that cannot be one.
         SandboxError, ToolMissingError: Yosys could not be started.
     """
     start = time.monotonic()
+    cell_counts.require_target(target)
     design = make_design(files, top, parameters)
     with tempfile.TemporaryDirectory(prefix="rtlagent-") as name:
         try:
-            done = elaborate_design(design, work=Path(name), config=config)
+            done = elaborate_design(design, work=Path(name), config=config, target=target)
+        except (SandboxError, ToolMissingError):
+            raise
         except ToolError as error:
             return _broken("elaborate", error, start)
     return _result("elaborate", done, Metrics(latches=done.latches), start)
@@ -77,6 +82,8 @@ def synthesize(
         try:
             done = elaborate_design(design, work=work, config=config, then=stages, target=target)
             cells = read_stat(work / "stat.json") if done.status is Status.PASS else None
+        except (SandboxError, ToolMissingError):
+            raise
         except ToolError as error:
             return _broken("synthesize", error, start)
         if keep_dir is not None:
