@@ -93,7 +93,8 @@ ATTACKS = {
     "final": (module("reg t; final t = 1;"), TESTBENCH),
     "initial that waits": (module("reg t; initial begin @(posedge clk); t = 1; end"), TESTBENCH),
     "class": (module("class c; endclass"), TESTBENCH),
-    "judge's name": ("module rtlagent_tb(input wire i); endmodule\n" + module("rtlagent_tb u(.i(s));"), "POLICY_RESERVED_NAME"),
+    "judge's name": ("module rtlagent_tb(input wire i); endmodule\n" + module(""), "POLICY_RESERVED_NAME"),
+    "cocotb's name": ("module cocotb_iverilog_dump; endmodule\n" + module(""), "POLICY_RESERVED_NAME"),
     "Yosys's cell": ("module \\$_DFF_P_ (input wire i); endmodule\n" + module(""), "POLICY_RESERVED_NAME"),
     "library's cell": ("module SB_LUT4(input wire i); endmodule\n" + module(""), "POLICY_RESERVED_NAME"),
     "carriage return": (module("// x\rwire t;"), "POLICY_CHARACTERS"),
@@ -134,8 +135,7 @@ HONEST = {
     "function": "function [3:0] f(input [3:0] v); begin f = v + 4'd1; end endfunction wire [3:0] y; assign y = f(a);",
     "attributes": '(* keep = "true" *) wire x; assign x = s; (* ram_style = "block" *) reg r; always @* r = s;',
     "quoted words": 'localparam [8*6:1] NOTE = "$stop;"; // $finish, `ifdef, force: only a remark\n/* #5 wait */',
-    "comments with a tool's name": "// this counter was made for verilator and for synthesis\n/* see synthesis report */",
-    "timescale": "`timescale 1ns/1ps\n`default_nettype none",
+    "comments with a tool's name": "// made for verilator and for synthesis\n/* see synthesis report */",
 }
 
 
@@ -155,6 +155,11 @@ def test_interfaces_and_packages_are_no_outside(tool_config: ToolConfig) -> None
     )
     result = judged(text, tool_config)
     assert (result.status, [d for d in result.diagnostics if d.code.startswith("POLICY")]) == (Status.PASS, [])
+
+
+def test_usual_directives_are_allowed(tool_config: ToolConfig) -> None:
+    text = "`timescale 1ns/1ps\n`default_nettype none\n" + module("") + "`default_nettype wire\n"
+    assert judged(text, tool_config).diagnostics == ()
 
 
 def test_a_busy_initial_is_only_a_warning(tool_config: ToolConfig) -> None:
