@@ -94,7 +94,15 @@ def find_top(files: Sequence[SourceFile], top: str | None, config: ToolConfig) -
     """
     if top is not None:
         return top
-    tops = top_modules(files)
+    from rtlagent.tools.inspect import inspect
+
+    try:
+        tops = list(inspect(files, config=config).tops)
+    except UsageError:
+        tops = []
+    if len(tops) != 1:
+        # Of a design with errors the reader may see nothing, yet the tool has to say what is wrong with it.
+        tops = top_modules(files) or tops
     if len(tops) == 1:
         return tops[0]
     what = f"several modules could be the top: {', '.join(tops)}" if tops else "no module is instantiated by nobody"

@@ -264,6 +264,10 @@ def equiv(
     gold: Annotated[Path, typer.Argument(metavar="A", help="The version to keep to: a file or a folder.")],
     gate: Annotated[Path, typer.Argument(metavar="B", help="The changed version: a file or a folder.")],
     top: Top = None,
+    reset: Annotated[
+        str | None,
+        typer.Option("--reset", metavar="PORT", help="Reset (default: inputs named like one).", show_default=False),
+    ] = None,
     depth: Annotated[int, typer.Option("--depth", min=1, help="Cycles to search for a difference.")] = 20,
     keep: Keep = None,
     as_json: AsJson = False,
@@ -272,19 +276,21 @@ def equiv(
     """Tell whether two versions of a module are the same.
 
     PASS is a proof, FAIL comes with inputs that tell the two apart, UNPROVEN means that no difference was found
-    up to the depth reached and no proof either.
+    up to the depth reached and no proof either. A --reset whose name ends like rst_n is active low.
 
     Exit codes: 0 the same, 1 different or unproven, 2 wrong input, 3 limit, 4 a tool broke.
     """
     from rtlagent.cli.inputs import find_top, read_design
     from rtlagent.cli.render import show
+    from rtlagent.spec.names import is_active_low
+    from rtlagent.tools.formal import equiv as run_equiv
+    from rtlagent.types import Reset
 
     first, second = read_design(gold), read_design(gate)
-    from rtlagent.tools.formal import equiv as run_equiv
-
     config = _config(sandbox)
     chosen = find_top(first, top, config)
-    result = run_equiv(first, second, top=chosen, depth=depth, keep_dir=keep, config=config)
+    driven = Reset(reset, "low" if is_active_low(reset) else "high") if reset else None
+    result = run_equiv(first, second, top=chosen, reset=driven, depth=depth, keep_dir=keep, config=config)
     raise typer.Exit(show(result, (*first, *second), as_json=as_json, keep_dir=keep))
 
 

@@ -246,6 +246,59 @@ class TestSynth:
         assert json.loads((folder / "out" / "netlist.json").read_text())["modules"]
 
 
+@pytest.mark.usefixtures("folder")
+class TestEquiv:
+    def test_the_same_function_written_otherwise_passes(self, folder: Path) -> None:
+        (folder / "same.v").write_text(COUNTER.replace("q + 1", "1 + q"))
+        result = call("equiv", "counter.v", "same.v")
+        assert result.exit_code == 0, result.output
+        assert "equiv: PASS" in result.stdout
+
+    def test_a_difference_fails_with_its_inputs(self, folder: Path) -> None:
+        result = call("equiv", "counter.v", "broken.v", "--reset", "rst", "--keep", "out")
+        assert result.exit_code == 1
+        assert "equiv: FAIL" in result.stdout
+        assert "en" in result.stdout
+        assert (folder / "out" / "counterexample.vcd").is_file()
+
+    def test_a_difference_beyond_the_depth_is_unproven_and_no_pass(self, folder: Path) -> None:
+        text = COUNTER.replace("[7:0] q", "[7:0] q, output reg [31:0] n").replace(
+            "q <= 0;", "begin q <= 0; n <= 0; end"
+        )
+        first = text.replace("q <= q + 1;", "begin q <= q + 1; n <= n + 1; end")
+        (folder / "first.v").write_text(first)
+        (folder / "second.v").write_text(first.replace("q + 1;", "q + 1 + (n == 32'd4000000000);"))
+        (folder / "rtlagent.toml").write_text("[tools.limits]\nwall_s = 6\n")
+        result = call("equiv", "first.v", "second.v", "--depth", "3", "--json")
+        assert (result.exit_code, json.loads(result.stdout)["status"]) == (1, "UNPROVEN")
+
+    def test_folders_are_compared_as_a_whole(self, folder: Path) -> None:
+        for name in ("old", "new"):
+            (folder / name / "deep").mkdir(parents=True)
+            (folder / name / "deep" / "counter.v").write_text(COUNTER)
+            (folder / name / "top.v").write_text(
+                "module top (input clk, input rst, output [7:0] q); counter c (clk, rst, 1'b1, q); endmodule\n"
+            )
+        assert call("equiv", "old", "new").exit_code == 0
+
+
+@pytest.mark.usefixtures("folder")
+class TestTop:
+    def test_is_the_module_that_nobody_instantiates(self, folder: Path) -> None:
+        (folder / "top.v").write_text(
+            "`ifdef NEVER\nmodule other; endmodule\n`endif\n"
+            "module top (input clk, output [7:0] q); counter c (clk, 1'b0, 1'b1, q); endmodule\n"
+        )
+        result = call("synth", "counter.v", "top.v", "--json")
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["metrics"]["ffs"] == 8
+
+    def test_of_a_design_with_errors_does_not_hide_them(self) -> None:
+        result = call("synth", "bad.v")
+        assert result.exit_code == 1
+        assert "bad.v:1:" in result.stdout
+
+
 def test_pnr_finds_a_frequency_and_misses_one(folder: Path) -> None:
     result = call("pnr", "counter.v", "--target", "ice40", "--freq", "100", "--json")
     assert result.exit_code == 0, result.output
