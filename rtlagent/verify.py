@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rtlagent import __version__
 from rtlagent.config import ToolConfig
+from rtlagent.errors import RtlagentError
 from rtlagent.types import (
     Candidate,
     Diagnostic,
@@ -102,6 +103,15 @@ class Verifier:
         if path.is_file():
             value = json.loads(path.read_text())
             return Grade(value[0]), value[1]
+        try:
+            grade, reason = self._kill_mutants(candidate, spec)
+        except RtlagentError as error:
+            # The design has passed; only the measure of its tests is missing.
+            return grade, f"{reason} ({error.message})"
+        _write(path, [grade, reason])
+        return grade, reason
+
+    def _kill_mutants(self, candidate: Candidate, spec: Spec) -> tuple[Grade, str]:
         from rtlagent.tools import mutants
 
         made = mutants.make_mutants(
@@ -118,9 +128,7 @@ class Verifier:
             tests=spec.tests,
             config=self.config,
         )
-        grade, reason = mutants.grade(result)
-        _write(path, [grade, reason])
-        return grade, reason
+        return mutants.grade(result)
 
     def _judge(self, candidate: Candidate, spec: Spec, add: Callable[[StepResult], bool]) -> None:
         with ThreadPoolExecutor(max_workers=2) as pool:
