@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rtlagent import __version__
 from rtlagent.config import ToolConfig
@@ -37,6 +38,9 @@ from rtlagent.types import (
     from_json,
     to_json,
 )
+
+if TYPE_CHECKING:
+    from rtlagent.verilog import ModuleInfo
 
 RTL_SUFFIXES = (".v", ".sv", ".vh", ".svh")
 _MUTANT_SEED = 1
@@ -174,11 +178,18 @@ class Verifier:
 
     def _elaborate(self, candidate: Candidate, spec: Spec) -> StepResult:
         def run(keep: Path) -> StepResult:
+            from rtlagent.tools.inspect import inspect
             from rtlagent.tools.synthesize import elaborate
 
-            return elaborate(candidate.files, top=_top(spec), config=self.config)
+            result = elaborate(candidate.files, top=_top(spec), config=self.config)
+            if not result.passed:
+                return result
+            info = inspect(candidate.files, top=_top(spec), config=self.config)
+            wrong = interface_problems(info.module(_top(spec)), spec.ports)
+            status = Status.FAIL if wrong else result.status
+            return replace(result, status=status, diagnostics=(*result.diagnostics, *wrong))
 
-        return self._cached("elaborate", candidate, [spec.top], run)
+        return self._cached("elaborate", candidate, [spec.top, spec.ports], run)
 
     def _simulate(self, candidate: Candidate, spec: Spec) -> StepResult:
         trace = self.bench.trace
@@ -279,6 +290,40 @@ def _write(path: Path, value: object) -> None:
     part = path.with_suffix(".part")
     part.write_text(json.dumps(to_json(value)))
     part.replace(path)
+
+
+def interface_problems(module: ModuleInfo | None, ports: Sequence[Port]) -> tuple[Diagnostic, ...]:
+    """Compare the top module's ports with the specified ones: names, directions and widths.
+
+    An extra port is a problem too: whoever instantiates the module would leave it open.
+    """
+    if module is None:
+        return ()
+    found = {p.name: p for p in module.ports}
+    wanted = {p.name: p for p in ports}
+
+    def problem(code: str, message: str) -> Diagnostic:
+        return Diagnostic("rtlagent", Severity.ERROR, code, message, module.path, module.line, 1)
+
+    problems = [
+        problem("PORT_MISSING", f"{module.name} lacks the port {p.direction} {p.name}")
+        for n, p in wanted.items()
+        if n not in found
+    ]
+    problems += [
+        problem("PORT_EXTRA", f"{module.name} has a port that the specification does not have: {n}")
+        for n in found
+        if n not in wanted
+    ]
+    for name in (n for n in wanted if n in found):
+        want, got = wanted[name], found[name]
+        if want.direction != got.direction:
+            text = f"port {name} is an {got.direction}; the specification wants an {want.direction}"
+            problems.append(problem("PORT_DIRECTION", text))
+        if want.width is not None and got.width is not None and want.width != got.width:
+            text = f"port {name} has {got.width} bits; the specification wants {want.width}"
+            problems.append(problem("PORT_WIDTH", text))
+    return tuple(problems)
 
 
 def find_unmet(needs: Requirements, metrics: Metrics) -> tuple[Unmet, ...]:

@@ -46,7 +46,7 @@ def _drivers(session: Session, top: str, wrong: tuple[str, ...], candidate: Cand
             text = f"{driver.path}:{driver.first_line}: {driver.text.strip()}"
             if text not in blocks:
                 blocks.append(text)
-            related += [name for name in (driver.signal, *driver.reads) if name not in related]
+        related += [name for name in info.fan_in(top, signal, depth=FAN_IN_DEPTH) if name not in related]
     return "\n".join(blocks)[:4000], related
 
 

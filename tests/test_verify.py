@@ -1,0 +1,198 @@
+"""The gates: their order, what they hold against a design, and that nothing is judged twice."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rtlagent.config import ToolConfig
+from rtlagent.tools.golden import record_trace
+from rtlagent.types import (
+    Candidate,
+    Clock,
+    Grade,
+    Metrics,
+    Port,
+    Requirements,
+    Reset,
+    SourceFile,
+    Spec,
+    Status,
+    TestFile,
+    TestKind,
+    Trace,
+    Unmet,
+)
+from rtlagent.verify import Bench, Verifier, find_unmet
+
+GOLDEN = """\
+class Golden:
+    def reset(self):
+        self.q = 0
+
+    def outputs(self, i):
+        return {"q": self.q}
+
+    def clock(self, i):
+        self.q = (self.q + i["en"]) & 15
+
+
+def directed():
+    return {"count": [{"en": 1}] * 20, "hold": [{"en": 1}, {"en": 0}, {"en": 1}]}
+"""
+RTL = """\
+module counter (
+    input  wire       clk,
+    input  wire       rst,
+    input  wire       en,
+    output reg  [3:0] q
+);
+    always @(posedge clk) begin
+        if (rst) q <= 4'd0;
+        else if (en) q <= q + 4'd1;
+    end
+endmodule
+"""
+SPEC = Spec(
+    "counter",
+    "Counts.",
+    top="counter",
+    ports=(Port("clk", "input"), Port("rst", "input"), Port("en", "input"), Port("q", "output", 4)),
+    clock=Clock("clk"),
+    reset=Reset("rst"),
+)
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    step, found = record_trace(
+        SourceFile("golden.py", GOLDEN),
+        ports=SPEC.ports,
+        clock=SPEC.clock,
+        reset=SPEC.reset,
+        seed=1,
+        random_cycles=200,
+        config=ToolConfig(),
+    )
+    assert found is not None, step
+    return found
+
+
+@pytest.fixture
+def verifier(tmp_path: Path, tool_config: ToolConfig, trace: Trace) -> Verifier:
+    (tmp_path / "store").mkdir()
+    return Verifier(tool_config, Bench(trace, mutants=0), tmp_path / "store", tmp_path / "logs")
+
+
+def design(text: str = RTL, path: str = "rtl/counter.v") -> Candidate:
+    return Candidate((SourceFile(path, text),))
+
+
+def failing_codes(verdict) -> set[str]:
+    return {d.code for d in verdict.failing.diagnostics if d.severity == "error"}
+
+
+def test_a_right_design_passes_every_gate_in_order(verifier: Verifier) -> None:
+    verdict = verifier(design(), SPEC)
+    assert verdict.passed
+    assert [s.step for s in verdict.steps] == ["lint", "elaborate", "simulate", "synthesize"]
+    assert verdict.grade is Grade.MODERATE
+    assert verdict.metrics.ffs == 4
+
+
+def test_a_strong_oracle_is_graded_by_mutants(verifier: Verifier) -> None:
+    graded = replace(verifier, bench=replace(verifier.bench, mutants=12))
+    verdict = graded(design(), SPEC)
+    assert "mutants killed" in verdict.grade_reason
+
+
+@pytest.mark.parametrize(
+    ("change", "step", "code"),
+    [
+        (("q + 4'd1", "q + nothing"), "lint", None),
+        (("else if (en)", "else if (en) $finish; else"), "lint", "POLICY_SYSTEM_TASK"),
+        (("output reg  [3:0] q", "output reg  [3:0] q,\n    input wire more"), "elaborate", "PORT_EXTRA"),
+        (("input  wire       en", "output wire en"), None, None),
+        (("output reg  [3:0] q", "output reg  [4:0] q"), None, None),
+        (("q + 4'd1", "q + 4'd2"), "simulate", None),
+    ],
+)
+def test_the_first_gate_that_fails_ends_the_list(
+    change: tuple[str, str], step: str | None, code: str | None, verifier: Verifier
+) -> None:
+    verdict = verifier(design(RTL.replace(*change)), SPEC)
+    assert not verdict.passed
+    assert verdict.grade is Grade.NONE
+    assert verdict.failing is verdict.steps[-1]
+    if step is not None:
+        assert verdict.failing.step == step
+    if code is not None:
+        assert code in failing_codes(verdict)
+
+
+def test_wrong_ports_are_named_before_simulation(verifier: Verifier) -> None:
+    renamed = RTL.replace("q", "count")
+    verdict = verifier(design(renamed), SPEC)
+    assert verdict.failing.step == "elaborate"
+    assert {"PORT_MISSING", "PORT_EXTRA"} <= failing_codes(verdict)
+
+
+def test_a_missed_requirement_is_not_a_pass(verifier: Verifier) -> None:
+    tight = replace(SPEC, requirements=Requirements(target="ice40", max_ffs=3))
+    verdict = verifier(design(), tight)
+    assert not verdict.passed
+    assert verdict.failing is None
+    assert verdict.unmet == (Unmet("max_ffs", 3.0, 4.0),)
+
+
+def test_what_was_not_measured_is_not_met() -> None:
+    needs = Requirements(target="ecp5", max_luts=10, min_fmax_mhz=100.0, max_latency_cycles=4)
+    unmet = {u.name: u.measured for u in find_unmet(needs, Metrics(luts=10))}
+    assert unmet == {"min_fmax_mhz": None, "max_latency_cycles": None}
+    assert find_unmet(needs, Metrics(luts=0, fmax_mhz=100.0, latency_cycles=4)) == ()
+
+
+def test_a_design_may_not_stand_in_for_a_test(verifier: Verifier) -> None:
+    test = TestFile(SourceFile("tests/test_x.py", "import cocotb\n"), TestKind.COCOTB)
+    candidate = Candidate((*design().files, SourceFile("tests/test_x.py", "# always passes\n")))
+    verdict = verifier(candidate, replace(SPEC, tests=(test,)))
+    assert failing_codes(verdict) == {"PROTECTED_TEST"}
+
+
+def test_the_users_own_tests_judge_too(verifier: Verifier) -> None:
+    text = "import cocotb\n\n@cocotb.test()\nasync def no(dut):\n    assert False, 'never good enough'\n"
+    test = TestFile(SourceFile("tests/test_no.py", text), TestKind.COCOTB)
+    verdict = verifier(design(), replace(SPEC, tests=(test,)))
+    assert verdict.failing.step == "tests"
+    assert "never good enough" in verdict.failing.tests[0].message
+
+
+def test_an_optimised_design_must_be_equivalent(verifier: Verifier) -> None:
+    baseline = (SourceFile("rtl/counter.v", RTL),)
+    optimise = replace(verifier, bench=replace(verifier.bench, baseline=baseline))
+    same = optimise(design(RTL.replace("q <= q + 4'd1", "q <= 4'd1 + q")), SPEC)
+    assert same.passed
+    assert "equiv" in {s.step for s in same.steps}
+    # The trace never sees it: 200 cycles of `en` do not tell a counter that skips after 2^20 cycles.
+    late = RTL.replace(
+        "    always", "    reg [19:0] age;\n    always @(posedge clk) age <= rst ? 20'd0 : age + 20'd1;\n    always", 1
+    ).replace("q <= q + 4'd1", "q <= (&age) ? 4'd0 : q + 4'd1")
+    differing = optimise(design(late), SPEC)
+    assert not differing.passed
+    assert differing.failing.step == "equiv"
+    assert differing.failing.status in (Status.FAIL, Status.UNPROVEN)
+
+
+def test_a_latch_is_an_error_unless_the_spec_asks_for_one(verifier: Verifier) -> None:
+    latch = RTL.replace("    always @", "    reg held;\n    always @* if (en) held = q[0];\n    always @", 1).replace(
+        "q + 4'd1", "q + 4'd1 + {3'd0, held & 1'b0}"
+    )
+    assert "LATCH" in failing_codes(verifier(design(latch), SPEC))
+    asked = verifier(design(latch), replace(SPEC, text="Counts, with a latch."))
+    assert asked.failing is None or asked.failing.step != "lint"
+
+
+def test_nothing_is_judged_twice(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = verifier(design(), SPEC)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert verifier(design(), SPEC) == first
