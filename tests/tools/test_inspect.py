@@ -82,9 +82,9 @@ def test_an_instance_tells_its_parameters_and_connections(design: DesignInfo) ->
 def test_each_assignment_is_a_driver_with_its_conditions(design: DesignInfo) -> None:
     reset, run = design.drivers_of("top", "acc", depth=1)
     assert (reset.path, reset.first_line, reset.text) == ("rtl/top.v", 7, "            acc <= 8'd0;")
-    assert (reset.kind, reset.inputs) == ("always", ("rst",))
+    assert (reset.kind, reset.reads) == ("always", ("rst",))
     assert (reset.block_first_line, reset.block_last_line) == (5, 11)
-    assert (run.first_line, run.inputs) == (9, ("rst", "sum"))
+    assert (run.first_line, run.reads) == (9, ("rst", "sum"))
 
 
 def test_a_statement_over_several_lines_is_quoted_whole(design: DesignInfo) -> None:
@@ -102,7 +102,7 @@ def test_drivers_go_on_into_the_instance(design: DesignInfo) -> None:
     ]
     three = design.drivers_of("top", "acc", depth=3)
     assert ("alu", "y") in [(d.module, d.signal) for d in three]
-    assert design.drivers_of("top", "odd", depth=1)[0].inputs == ("acc",)
+    assert design.drivers_of("top", "odd", depth=1)[0].reads == ("acc",)
 
 
 def test_fan_in_names_the_signals_nearest_first(design: DesignInfo) -> None:
@@ -148,7 +148,7 @@ def test_every_shape_of_driver_is_found(tool_config: ToolConfig, name: str) -> N
     )
     found = inspect([SourceFile("m.sv", text)], top="m", config=tool_config)
     driver = found.drivers_of("m", signal, depth=1)[0]
-    assert (driver.kind, driver.inputs, driver.first_line) == (kind, inputs, 3)
+    assert (driver.kind, driver.reads, driver.first_line) == (kind, inputs, 3)
 
 
 def test_generate_loops_are_unrolled(tool_config: ToolConfig) -> None:
