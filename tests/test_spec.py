@@ -423,7 +423,7 @@ def _front_matters() -> st.SearchStrategy[str]:
     return st.one_of(st.text(max_size=200), st.lists(word | st.text(max_size=4), max_size=40).map(" ".join))
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=_front_matters(), fenced=st.booleans())
 def test_any_text_is_a_spec_or_a_spec_error(tmp_path: Path, text: str, fenced: bool) -> None:
     path = tmp_path / "any.md"
