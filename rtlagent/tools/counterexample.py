@@ -58,7 +58,7 @@ class Counterexample:
         different = self.differing()
         outputs = [*different, *(p.name for p in self.problem.outputs if p.name not in different)]
         first = max(0, len(self.steps) - _MAX_ROWS)
-        unit = "cycle" if self.problem.clocking.simple else "step"
+        unit = self.problem.unit
         head = [unit, *given[:_MAX_INPUTS], "|"]
         for name in outputs[:_MAX_OUTPUTS]:
             head += [f"{name} (reference)", f"{name} (new)"]

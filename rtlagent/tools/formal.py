@@ -284,7 +284,7 @@ def _difference(found: Counterexample, name: str, gate: Module) -> Diagnostic:
     net = gate.nets.get(name)
     place = net.place if net else None
     text = (
-        f"output '{name}' differs from the reference at cycle {mismatch.cycle}: "
+        f"output '{name}' differs from the reference at {found.problem.unit} {mismatch.cycle}: "
         f"{mismatch.got} instead of {mismatch.expected}"
     )
     where = (place.path, place.line, place.column) if place else ("", 0, 0)

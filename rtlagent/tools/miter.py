@@ -9,7 +9,7 @@ from rtlagent.tools.yosys import Stage
 from rtlagent.types import Reset
 
 RESET_CYCLES = 2
-SHALLOW_CYCLES = 6
+SHALLOW_CYCLES = 4
 _BASE_STEPS = 7
 """More than the steps that equiv_simple and equiv_induct take as given."""
 WAVE = "counterexample.vcd"
@@ -62,6 +62,11 @@ class Problem:
     def steps_per_cycle(self) -> int:
         """1 where a step is a cycle; 2 where the clocks are signals like others."""
         return 1 if self.clocking.simple else 2
+
+    @property
+    def unit(self) -> str:
+        """What a step is called."""
+        return "cycle" if self.clocking.simple else "step"
 
     @property
     def reset_steps(self) -> int:

@@ -220,11 +220,10 @@ def _too_slow(text: str, path: TimingPath | None) -> Diagnostic:
     first, last = path.hops[0], path.hops[-1]
     driving = path.hops[-2] if len(path.hops) > 1 and not last.net else last
     place = last.place or driving.place or first.place
-    ends = (
-        f"from '{signal_name(first.net or first.cell)}' to '{signal_name(driving.net or last.cell).removeprefix('>')}'"
-    )
     origin = f" ({first.place.path}:{first.place.line})" if first.place else ""
-    message = f"{text}: the longest path, {path.delay_ns:.2f} ns, leads {ends.replace(' to ', f'{origin} to ')}"
+    goal = signal_name(driving.net or last.cell).removeprefix(">")
+    ends = f"from '{signal_name(first.net or first.cell)}'{origin} to '{goal}'"
+    message = f"{text}: the longest path, {path.delay_ns:.2f} ns, leads {ends}"
     hint = "shorten the logic between the registers of the critical path, or split it with a pipeline register"
     diagnostic = _diagnostic("FMAX", message, hint=hint)
     return replace(diagnostic, path=place.path, line=place.line, column=place.column) if place else diagnostic

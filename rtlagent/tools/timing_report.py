@@ -214,8 +214,3 @@ def _merged(hops: Iterable[Hop]) -> list[Hop]:
 
 def _stem(hop: Hop) -> str:
     return re.sub(r"\[\d+\]$", "", signal_name(hop.net or hop.cell))
-
-
-def endpoints(path: TimingPath) -> tuple[Hop, Hop] | None:
-    """Return the first and the last hop."""
-    return (path.hops[0], path.hops[-1]) if path.hops else None
