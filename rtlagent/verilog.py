@@ -351,13 +351,17 @@ def _read_instance(name: str, symbol: Any, places: Places) -> InstanceInfo:
     ports = [p.name for p in symbol.body.portList] if known else []
     path, line, _ = places.of(symbol.location)
     parameters = _parameters(symbol.body) if known else ()
-    connections = tuple(_connections(symbol.syntax, ports)) if symbol.syntax is not None else ()
+    connections = tuple(_connections(symbol.syntax, ports))
     return InstanceInfo(name, module, path, line, parameters, connections)
 
 
 def _connections(node: Any, ports: Sequence[str]) -> Iterator[ConnectionInfo]:
+    from pyslang import syntax
+
     from rtlagent.verilog_drivers import connections
 
+    if node is None or node.kind != syntax.SyntaxKind.HierarchicalInstance:
+        return  # such as a nested module, which instantiates itself
     for port, expression in connections(node, ports):
         yield ConnectionInfo(port, expression if isinstance(expression, str) else str(expression).strip())
 

@@ -82,6 +82,7 @@ class _ModuleReader:
 
         table = {
             **{kind: process("always") for kind in _ALWAYS},
+            _K.ModuleDeclaration: lambda _: skip,
             _K.InitialBlock: process("initial"),
             _K.FunctionDeclaration: process("subroutine"),
             _K.TaskDeclaration: process("subroutine"),

@@ -167,7 +167,8 @@ class _TreeRules:
         name = node.left.getFirstToken().rawText
         if not name.startswith("$readmem"):
             return
-        first = next((a for a in node.arguments.parameters if isinstance(a, syntax.SyntaxNode)), None)
+        given = node.arguments.parameters if node.arguments is not None else ()
+        first = next((a for a in given if isinstance(a, syntax.SyntaxNode)), None)
         text = str(first).strip() if first is not None else ""
         literal = re.fullmatch(r'"([^"\\]*)"', text)
         if literal is None or posixpath.normpath(literal[1]) not in self._given or literal[1].startswith("/"):

@@ -173,6 +173,16 @@ def test_a_module_without_defaults_is_shown_as_it_is_used(tool_config: ToolConfi
     assert [p.width for p in module.ports] in ([3], [None])
 
 
+def test_a_nested_module_keeps_its_drivers_to_itself(tool_config: ToolConfig) -> None:
+    text = (
+        "module m(input wire a, output wire y);\nassign y = a;\n"
+        "module n(input wire y); wire a; assign a = y; endmodule\nendmodule\n"
+    )
+    found = inspect([SourceFile("m.sv", text)], config=tool_config)
+    assert [d.first_line for d in found.drivers_of("m", "y", depth=1)] == [2]
+    assert found.drivers_of("m", "a", depth=1) == ()
+
+
 def test_a_broken_design_gives_what_was_found(tool_config: ToolConfig) -> None:
     text = "module m(input wire a, output wire y);\nassign y = a;\nassign z = ;\nendmodule\nmodule n(; endmodule\n"
     found = inspect([SourceFile("m.v", text)], config=tool_config)

@@ -45,6 +45,7 @@ ATTACKS = {
     "readmem outside": (module('reg [3:0] r[0:3]; initial $readmemh("/etc/passwd", r);'), "POLICY_READMEM"),
     "readmem upwards": (module('reg [3:0] r[0:3]; initial $readmemh("../t.hex", r);'), "POLICY_READMEM"),
     "readmem unknown": (module('reg [3:0] r[0:3]; initial $readmemh("t.hex", r);'), "POLICY_READMEM"),
+    "readmem of nothing": (module("initial $readmemh;"), "POLICY_READMEM"),
     "readmem computed": (
         module('localparam F = "data/table.hex"; reg [3:0] r[0:3]; initial $readmemh(F, r);'),
         "POLICY_READMEM",
