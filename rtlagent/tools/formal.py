@@ -158,7 +158,7 @@ class _Comparison:
         shallow = 1 if problem.clocking.stateless else min(miter.SHALLOW_CYCLES, depth)
         search = miter.bounded_stage(problem, shallow)
         structural = [] if problem.clocking.stateless else miter.structural_stages(problem)
-        first = self._yosys([*miter.model_stages(problem), search, *structural], 0.5)
+        first = self._yosys([*miter.model_stages(problem), search, *structural], 0.5 if structural else 0.95)
         log = first.logs.get(search.name)
         if log is None and not first.process.limit:
             raise ToolError(f"the comparison broke: {first.error or 'Yosys gave no reason'}")
