@@ -88,6 +88,7 @@ def requirement_text(needs: Requirements) -> str:
 
 def _fixed_lines(spec: Spec) -> list[str]:
     lines = [f"top module: {spec.top}"] if spec.top else []
+    lines += [f"parameter {p.name}, default {p.default}" for p in spec.parameters]
     for port in spec.ports:
         size = "" if port.width == 1 else f" [{port.width} bits]" if port.width else " [width from a parameter]"
         signed = " signed" if port.signed else ""

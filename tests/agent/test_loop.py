@@ -130,6 +130,38 @@ def test_an_unreachable_requirement_is_a_fail_with_the_measured_number(tmp_path:
     assert report.files
 
 
+def replay_fault(name: str, spec: str, tmp_path: Path, tools: ToolConfig) -> tuple[Run, RunReport]:
+    config = settings(tmp_path, tools, FIXTURES / name / "replies.jsonl")
+    run = start_run(load_spec(EXAMPLES / spec / "spec.md"), config)
+    return run, Continuation(run, config).go()
+
+
+@pytest.mark.slow
+def test_a_fault_in_the_design_is_found_and_repaired(tmp_path: Path, tool_config: ToolConfig) -> None:
+    run, report = replay_fault("design_fault", "uart", tmp_path, tool_config)
+    assert report.passed, report.reason
+    assert [a["step"] for a in report.attempts] == ["simulate", ""]
+    assert report.rulings == ()
+    asked = [json.loads(line) for line in (run.folder / "model.jsonl").read_text().splitlines()]
+    (repair,) = [a["request"]["messages"][-1]["content"] for a in asked if a["purpose"] == "repair"]
+    for part in ("## Failing tests", "## What was observed", "## Lines that drive", "## Waveform of related signals"):
+        assert part in repair
+
+
+@pytest.mark.slow
+def test_a_fault_in_the_golden_model_is_ruled_against_and_mended(tmp_path: Path, tool_config: ToolConfig) -> None:
+    run, report = replay_fault("golden_fault", "apb_timer", tmp_path, tool_config)
+    assert report.passed, report.reason
+    ((_, wrong, reason),) = report.rulings
+    assert wrong == "golden"
+    assert "before the edge" in reason
+    first, last = report.attempts
+    assert (first["step"], last["step"]) == ("simulate", "")
+    assert first["sha"] == last["sha"]
+    events = [e for e in run.events() if e["event"] in ("dispute", "ruling", "oracle")]
+    assert [e["event"] for e in events] == ["oracle", "dispute", "ruling", "oracle"]
+
+
 def test_a_changed_test_or_spec_in_the_run_folder_is_refused(tmp_path: Path, tool_config: ToolConfig) -> None:
     run, config = example(tmp_path, tool_config, "edge_detector")
     spec = run.folder / "spec.json"
