@@ -44,6 +44,14 @@ if TYPE_CHECKING:
 
 RTL_SUFFIXES = (".v", ".sv", ".vh", ".svh")
 _MUTANT_SEED = 1
+_FUNCTION_STEPS = ("simulate", "tests", "equiv")
+_LATCH_WANTED = re.compile(
+    r"\b(?:transparent|level[- ]sensitive|gated|enabled|[DS]R?|JK)[- ]latch|\blatch-based"
+    r"|\b(?:with|is|as|be) an? latch\b"
+    r"|\b(?:implement|build|design|create|make|write|use|model)s? (?:an?|the) (?:[\w-]+ )?latch",
+    re.I,
+)
+"""A latch as a thing that is asked for; data that is "latched" and "no latches" ask for none."""
 MIN_CYCLES = 100
 """Fewer checked cycles than this make a weak verdict (judgement; see `grade`)."""
 
@@ -93,25 +101,27 @@ class Verifier:
             self._judge(candidate, spec, add)
         verdict = Verdict(passed=False, grade=Grade.NONE, steps=tuple(steps))
         unmet = find_unmet(spec.requirements, verdict.metrics) if _reached_synthesis(steps) else ()
-        passed = not unmet and all(s.passed for s in steps)
+        passed = not unmet and all(s.passed for s in steps) and any(s.step in _FUNCTION_STEPS for s in steps)
         grade, reason = self._grade(candidate, spec, steps) if passed else (Grade.NONE, "the candidate did not pass")
         return replace(verdict, passed=passed, unmet=unmet, grade=grade, grade_reason=reason)
 
     def _grade(self, candidate: Candidate, spec: Spec, steps: Sequence[StepResult]) -> tuple[Grade, str]:
         """Say how strong the tests were that passed the candidate: by what they compared, then by mutants."""
-        grade, reason = grade_evidence(steps, spec)
+        grade, reason = grade_evidence(steps, spec, self.bench.trace)
         if grade is not Grade.MODERATE or not self.bench.mutants:
             return grade, reason
-        key = digest([candidate.sha256, spec.top, spec.tests, self.bench.trace, self.bench.mutants, __version__])
+        inputs = [spec.top, spec.ports, spec.clock, spec.reset, spec.tests, self.bench.trace, self.bench.mutants]
+        key = digest([candidate.sha256, inputs, __version__])
         path = self.store / f"grade-{key}.json"
         if path.is_file():
             value = json.loads(path.read_text())
             return Grade(value[0]), value[1]
         try:
-            grade, reason = self._kill_mutants(candidate, spec)
+            measured, why = self._kill_mutants(candidate, spec)
         except RtlagentError as error:
             # The design has passed; only the measure of its tests is missing.
             return grade, f"{reason} ({error.message})"
+        grade, reason = (grade, f"{reason} ({why})") if measured is Grade.NONE else (measured, why)
         _write(path, [grade, reason])
         return grade, reason
 
@@ -162,7 +172,7 @@ class Verifier:
 
     def _lint(self, candidate: Candidate, spec: Spec) -> StepResult:
         # A design that asks for a latch may have one; everybody else's latch is a mistake.
-        allow = ("LATCH",) if re.search(r"\blatch", spec.text, re.I) else ()
+        allow = ("LATCH",) if _LATCH_WANTED.search(spec.text) else ()
 
         def run(keep: Path) -> StepResult:
             from rtlagent.tools.lint import lint
@@ -185,7 +195,10 @@ class Verifier:
             if not result.passed:
                 return result
             info = inspect(candidate.files, top=_top(spec), config=self.config)
-            wrong = interface_problems(info.module(_top(spec)), spec.ports)
+            module = info.module(_top(spec))
+            if module is None:
+                return replace(result, status=Status.ERROR, detail="the ports of the top module could not be read")
+            wrong = interface_problems(module, spec.ports)
             status = Status.FAIL if wrong else result.status
             return replace(result, status=status, diagnostics=(*result.diagnostics, *wrong))
 
@@ -233,9 +246,16 @@ class Verifier:
         def run(keep: Path) -> StepResult:
             from rtlagent.tools.formal import equiv
 
-            return equiv(self.bench.baseline, candidate.files, top=_top(spec), keep_dir=keep, config=self.config)
+            return equiv(
+                self.bench.baseline,
+                candidate.files,
+                top=_top(spec),
+                reset=spec.reset,
+                keep_dir=keep,
+                config=self.config,
+            )
 
-        return self._cached("equiv", candidate, [spec.top, self.bench.baseline], run)
+        return self._cached("equiv", candidate, [spec.top, spec.reset, self.bench.baseline], run)
 
     def _synthesize(self, candidate: Candidate, spec: Spec) -> StepResult:
         target = spec.requirements.target
@@ -268,7 +288,8 @@ class Verifier:
         self, step: str, candidate: Candidate, inputs: Sequence[object], run: Callable[[Path], StepResult]
     ) -> StepResult:
         """Return the step's result from the store, or run it and keep it (unless a tool broke)."""
-        key = digest([step, candidate.sha256, inputs, __version__])
+        # With other limits a TIMEOUT or UNPROVEN may turn out differently; unconfined, nothing is as sure.
+        key = digest([step, candidate.sha256, inputs, self.config.sandbox, self.config.limits, __version__])
         path = self.store / f"step-{key}.json"
         if path.is_file():
             return from_json(StepResult, json.loads(path.read_text()))
@@ -292,13 +313,11 @@ def _write(path: Path, value: object) -> None:
     part.replace(path)
 
 
-def interface_problems(module: ModuleInfo | None, ports: Sequence[Port]) -> tuple[Diagnostic, ...]:
+def interface_problems(module: ModuleInfo, ports: Sequence[Port]) -> tuple[Diagnostic, ...]:
     """Compare the top module's ports with the specified ones: names, directions and widths.
 
     An extra port is a problem too: whoever instantiates the module would leave it open.
     """
-    if module is None:
-        return ()
     found = {p.name: p for p in module.ports}
     wanted = {p.name: p for p in ports}
 
@@ -346,25 +365,32 @@ def find_unmet(needs: Requirements, metrics: Metrics) -> tuple[Unmet, ...]:
     return tuple(unmet)
 
 
-def grade_evidence(steps: Sequence[StepResult], spec: Spec) -> tuple[Grade, str]:
+def grade_evidence(steps: Sequence[StepResult], spec: Spec, trace: Trace | None) -> tuple[Grade, str]:
     """Grade how strong the tests behind a PASS were, from what was compared.
 
     From a passing run alone the best grade is MODERATE: how many wrong designs the tests catch is
     measured by mutants afterwards.
     """
-    checked = sum(t.checked_cycles or 0 for s in steps for t in s.tests)
-    quiet = sorted({d.code for s in steps for d in s.diagnostics if d.code.startswith("WEAK_")})
-    functional = [s for s in steps if s.step in ("simulate", "tests")]
-    if not functional:
+    judges = {s.step for s in steps if s.step in _FUNCTION_STEPS}
+    if not judges:
         return Grade.NONE, "nothing checked the function"
-    if quiet:
-        return Grade.WEAK, f"the oracle leaves outputs untested ({', '.join(quiet)})"
-    if any(s.step == "simulate" for s in functional):
-        combinational = spec.clock is None
-        if checked < MIN_CYCLES and not combinational:
-            return Grade.WEAK, f"only {checked} cycles were checked"
-        return Grade.MODERATE, f"{checked} cycles were checked; how many wrong designs the tests catch is not measured"
-    return Grade.MODERATE, "only the user's own tests judged the function"
+    if judges == {"equiv"}:
+        return Grade.MODERATE, "only the comparison with the existing design judged the function"
+    if trace is None:
+        return Grade.MODERATE, "only the user's own tests judged the function"
+    checked = sum(t.checked_cycles or 0 for s in steps if s.step == "simulate" for t in s.tests)
+    untested = [] if spec.tests else _never_compared(trace, spec.ports)
+    if untested:
+        return Grade.WEAK, f"the golden model leaves outputs untested: {', '.join(untested)}"
+    if checked < MIN_CYCLES and spec.clock is not None:
+        return Grade.WEAK, f"only {checked} cycles were checked"
+    return Grade.MODERATE, f"{checked} cycles were checked; how many wrong designs the tests catch is not measured"
+
+
+def _never_compared(trace: Trace, ports: Sequence[Port]) -> list[str]:
+    from rtlagent.tools.trace import measure_coverage
+
+    return [o.port for o in measure_coverage(trace, ports=ports).outputs if not o.compared]
 
 
 def _reached_synthesis(steps: Sequence[StepResult]) -> bool:
@@ -389,8 +415,3 @@ def _protected_paths(candidate: Candidate, spec: Spec) -> tuple[Diagnostic, ...]
         for f in candidate.files
         if f.path in protected
     )
-
-
-def output_ports(ports: Iterable[Port]) -> tuple[Port, ...]:
-    """Return the ports that a bench can compare."""
-    return tuple(p for p in ports if p.direction == "output")

@@ -23,7 +23,7 @@ from rtlagent.types import (
     Trace,
     Unmet,
 )
-from rtlagent.verify import Bench, Verifier, find_unmet
+from rtlagent.verify import Bench, Verifier, find_unmet, grade_evidence
 
 GOLDEN = """\
 class Golden:
@@ -190,6 +190,36 @@ def test_a_latch_is_an_error_unless_the_spec_asks_for_one(verifier: Verifier) ->
     assert "LATCH" in failing_codes(verifier(design(latch), SPEC))
     asked = verifier(design(latch), replace(SPEC, text="Counts, with a latch."))
     assert asked.failing is None or asked.failing.step != "lint"
+
+
+@pytest.mark.parametrize("text", ["Data is latched on the rising edge.", "It has no latches.", "Latch d when en."])
+def test_latched_data_are_no_request_for_a_latch(text: str, verifier: Verifier) -> None:
+    latch = RTL.replace("    always @", "    reg held;\n    always @* if (en) held = q[0];\n    always @", 1).replace(
+        "q + 4'd1", "q + 4'd1 + {3'd0, held & 1'b0}"
+    )
+    assert "LATCH" in failing_codes(verifier(design(latch), replace(SPEC, text=text)))
+
+
+def test_a_design_whose_function_nobody_judged_does_not_pass(verifier: Verifier) -> None:
+    unjudged = replace(verifier, bench=Bench(None))
+    verdict = unjudged(design(), SPEC)
+    assert all(s.passed for s in verdict.steps)
+    assert not verdict.passed
+
+
+def test_an_output_that_is_never_compared_makes_weak_evidence(verifier: Verifier, trace: Trace) -> None:
+    blind = replace(trace, cycles=tuple(replace(s, expected=({},) * len(s.expected)) for s in trace.cycles))
+    steps = verifier(design(), SPEC).steps
+    assert grade_evidence(steps, SPEC, trace)[0] is Grade.MODERATE
+    grade, reason = grade_evidence(steps, SPEC, blind)
+    assert grade is Grade.WEAK
+    assert reason.endswith("untested: q")
+
+
+def test_other_limits_are_judged_anew(verifier: Verifier) -> None:
+    hasty = replace(verifier, config=replace(verifier.config, limits=replace(verifier.config.limits, wall_s=0.01)))
+    assert not hasty(design(), SPEC).passed
+    assert verifier(design(), SPEC).passed
 
 
 def test_nothing_is_judged_twice(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
