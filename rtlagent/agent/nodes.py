@@ -121,8 +121,9 @@ class Nodes:
                 raise
             # The user's own tests can judge alone; the grade says how weak that is.
             self.session.run.emit("no_oracle", reason=error.message)
-            return {"golden": "", "oracle_talk": [], "next": "generate"}
-        return {"golden": oracle.sha256, "oracle_talk": talk, "next": "generate"}
+            return {"golden": "", "first_golden": "", "oracle_talk": [], "next": "generate"}
+        sha = oracle.sha256
+        return {"golden": sha, "first_golden": sha, "oracle_talk": talk, "next": "generate"}
 
     def generate(self, state: LoopState) -> LoopState:
         """Ask for the first candidate."""
@@ -240,7 +241,7 @@ class Nodes:
             spec,
             state["base"],
             state["oracle_talk"],
-            previous=oracle,
+            earlier=[load_oracle(self.session, state.get("first_golden") or state["golden"]), oracle],
             ruling=reason,
             problem=detail,
         )
@@ -320,6 +321,9 @@ class Nodes:
             files = {f.path: f for f in apply_edits(current, reply.edits)}
         except EditError as error:
             raise UnusableReplyError(str(error)) from error
+        strange = [f.path for f in reply.files if PurePosixPath(f.path).suffix not in (*RTL_SUFFIXES, *_DATA_SUFFIXES)]
+        if strange:
+            raise UnusableReplyError(f"a design has Verilog and memory files only, not {', '.join(strange)}")
         files.update({f.path: f for f in reply.files})
         result = tuple(files.values())
         if current and {f.path: f.text for f in current} == {f.path: f.text for f in result}:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rtlagent.agent.replies import UnusableReplyError, read_python
@@ -44,19 +46,28 @@ def make_oracle(session: Session, spec: Spec, base: Talk) -> tuple[Oracle, Talk]
         clocked=spec.clock is not None,
         max_latency=spec.requirements.max_latency_cycles,
     )
-    return _settle(session, spec, base, [["user", task]], "oracle", previous=None)
+    return _settle(session, spec, base, [["user", task]], "oracle", earlier=())
 
 
 def fix_oracle(
-    session: Session, spec: Spec, base: Talk, talk: Talk, *, previous: Oracle, ruling: str, problem: str
+    session: Session, spec: Spec, base: Talk, talk: Talk, *, earlier: Sequence[Oracle], ruling: str, problem: str
 ) -> tuple[Oracle, Talk]:
     """Ask for a corrected golden.py after a ruling against it.
 
+    Args:
+        session: Who is asked, and where the oracle is kept.
+        spec: Complete with top and ports.
+        base: The shared start of every conversation.
+        talk: The conversation about the oracle so far.
+        earlier: The first oracle and the present one; the corrected one may not check less than either.
+        ruling: Why it was found wrong.
+        problem: Where the design and the oracle differ.
+
     Raises:
-        ModelReplyError: the correction never ran, or it kept dropping scenarios.
+        ModelReplyError: the correction never ran, or it kept checking less.
     """
     task = session.prompts.render("oracle_fix", ruling=ruling, problem=problem)
-    return _settle(session, spec, base, [*talk, ["user", task]], "oracle-fix", previous=previous)
+    return _settle(session, spec, base, [*talk, ["user", task]], "oracle-fix", earlier=earlier)
 
 
 def load_oracle(session: Session, sha: str) -> Oracle:
@@ -66,7 +77,7 @@ def load_oracle(session: Session, sha: str) -> Oracle:
 
 
 def _settle(
-    session: Session, spec: Spec, base: Talk, talk: Talk, purpose: str, *, previous: Oracle | None
+    session: Session, spec: Spec, base: Talk, talk: Talk, purpose: str, *, earlier: Sequence[Oracle]
 ) -> tuple[Oracle, Talk]:
     problem = ""
     for _ in range(1 + MAX_REPAIRS):
@@ -77,7 +88,7 @@ def _settle(
         session.run.emit("oracle", status=step.status, sha=source.sha256, summary=about, detail=step.detail)
         if trace is not None:
             oracle = Oracle(source, trace)
-            problem = _weakened(previous, oracle) if previous else ""
+            problem = next((p for o in earlier if (p := weakened(o.trace, trace))), "")
             if not problem:
                 _keep(session, oracle)
                 return oracle, talk
@@ -126,18 +137,22 @@ def _summary(step: StepResult, trace: Trace | None) -> str:
     return ", ".join(parts)
 
 
-def _weakened(old: Oracle, new: Oracle) -> str:
-    """Say how a corrected oracle checks less than the one before; empty if it does not.
+def weakened(old: Trace, new: Trace) -> str:
+    """Say how a corrected oracle checks less than one before; empty if it does not.
 
-    A model under pressure makes a failing check go away; a correction must keep the scenarios.
+    A model under pressure makes a failing check go away; a correction must keep the scenarios, and go on
+    comparing each output at least half as often.
     """
-    gone = sorted(_scenarios(old.trace) - _scenarios(new.trace))
+    gone = sorted(_scenarios(old) - _scenarios(new))
     if gone:
         return f"the corrected golden.py drops these scenarios: {', '.join(gone)}; keep them all"
-    if 2 * _compared(new.trace) < _compared(old.trace):
+    before, after = _compared(old), _compared(new)
+    fewer = [name for name in sorted(before) if 2 * after[name] < before[name]]
+    if fewer:
+        counts = ", ".join(f"{name} {after[name]} times instead of {before[name]}" for name in fewer)
         return (
-            f"the corrected golden.py compares {_compared(new.trace)} values where {_compared(old.trace)} were "
-            "compared before; leave open only what the specification leaves open"
+            f"the corrected golden.py compares less than half as much as before: {counts}; "
+            "leave open only what the specification leaves open"
         )
     return ""
 
@@ -146,12 +161,11 @@ def _scenarios(trace: Trace) -> set[str]:
     return {s.name for s in trace.cycles} | {s.name for s in trace.streams}
 
 
-def _compared(trace: Trace) -> int:
-    cycles = sum(v is not None for s in trace.cycles for row in s.expected for v in row.values())
-    items = sum(
-        v is not None for s in trace.streams for rows in s.expected.values() for row in rows for v in row.values()
-    )
-    return cycles + items
+def _compared(trace: Trace) -> Counter[str]:
+    """Count the compared values of each output."""
+    rows = [row for scenario in trace.cycles for row in scenario.expected]
+    rows += [row for scenario in trace.streams for items in scenario.expected.values() for row in items]
+    return Counter(name for row in rows for name, value in row.items() if value is not None)
 
 
 def _keep(session: Session, oracle: Oracle) -> None:

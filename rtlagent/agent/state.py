@@ -35,6 +35,8 @@ class LoopState(TypedDict, total=False):
     decisions: list[list[str]]
     golden: str
     """Hash of golden.py; empty: only the user's tests judge."""
+    first_golden: str
+    """Hash of the first golden.py, which no correction may fall short of."""
     candidate: str
     edited: bool
     """Whether the candidate came from edits, so that the model has not seen it whole."""
