@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rtlagent.agent.state import Attempt, LoopState
-from rtlagent.types import Status, StepResult, Verdict, digest
+from rtlagent.types import Status, StepResult, Unmet, Verdict, digest
 
 MAX_SAME_FAILURE = 5
 """Attempts with one and the same failure, over the whole run."""
@@ -45,13 +45,17 @@ def score(verdict: Verdict) -> list[float]:
     if failing is not None and failing.tests:
         share = sum(t.status is Status.PASS for t in failing.tests) / len(failing.tests)
         progress = sum(_progress(failing, k) for k in range(len(failing.tests))) / len(failing.tests)
-    closeness = 1.0
-    for need in verdict.unmet:
-        if need.measured is None:
-            closeness = 0.0
-        elif need.measured and need.limit:
-            closeness = min(closeness, need.limit / need.measured, need.measured / need.limit)
+    closeness = min((_closeness(u) for u in verdict.unmet), default=1.0)
     return [float(passed), share, progress, closeness]
+
+
+def _closeness(unmet: Unmet) -> float:
+    """Return below 1 how near the figure is to its limit; 0: not measured."""
+    if unmet.measured is None:
+        return 0.0
+    if not unmet.limit:
+        return 1.0 / (2.0 + unmet.measured)
+    return min(unmet.limit / unmet.measured, unmet.measured / unmet.limit) if unmet.measured else 0.0
 
 
 def _progress(step: StepResult, index: int) -> float:

@@ -105,3 +105,12 @@ def test_more_gates_then_more_tests_then_later_mismatch_rank_higher() -> None:
     scores = [strategy.score(v) for v in ranked]
     assert scores == sorted(scores)
     assert len({tuple(s) for s in scores}) == len(scores)
+
+
+def test_a_missed_limit_of_zero_ranks_below_a_pass_and_by_its_distance() -> None:
+    def brams(measured: float) -> float:
+        unmet = (Unmet("max_brams", 0.0, measured),)
+        return strategy.score(Verdict(False, Grade.NONE, (StepResult("lint", Status.PASS),), unmet))[-1]
+
+    passed = strategy.score(Verdict(True, Grade.MODERATE, (StepResult("lint", Status.PASS),)))[-1]
+    assert 0 < brams(4.0) < brams(1.0) < passed
