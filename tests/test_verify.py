@@ -152,6 +152,30 @@ def test_what_was_not_measured_is_not_met() -> None:
     assert find_unmet(needs, Metrics(luts=0, fmax_mhz=100.0, latency_cycles=4)) == ()
 
 
+def test_a_combinational_design_can_meet_a_frequency(tmp_path: Path, tool_config: ToolConfig) -> None:
+    text = "module inv (\n    input wire [3:0] a,\n    output wire [3:0] y\n);\n    assign y = ~a;\nendmodule\n"
+    golden = "class Golden:\n    def outputs(self, i):\n        return {'y': i['a'] ^ 15}\n"
+    golden += "def directed():\n    return {'walk': [{'a': k} for k in range(16)]}\n"
+    ports = (Port("a", "input", 4), Port("y", "output", 4))
+    step, found = record_trace(
+        SourceFile("golden.py", golden),
+        ports=ports,
+        clock=None,
+        reset=None,
+        seed=1,
+        random_cycles=50,
+        config=tool_config,
+    )
+    assert found is not None, step
+    (tmp_path / "store").mkdir()
+    judge = Verifier(tool_config, Bench(found, mutants=0), tmp_path / "store", tmp_path / "logs")
+    for mhz, passes in ((10.0, True), (5000.0, False)):
+        needs = Requirements(target="ice40", min_fmax_mhz=mhz)
+        verdict = judge(design(text, "rtl/inv.v"), Spec("inv", "Inverts.", top="inv", ports=ports, requirements=needs))
+        assert verdict.passed is passes, verdict
+        assert verdict.metrics.fmax_mhz is None
+
+
 def test_a_design_may_not_stand_in_for_a_test(verifier: Verifier) -> None:
     test = TestFile(SourceFile("tests/test_x.py", "import cocotb\n"), TestKind.COCOTB)
     candidate = Candidate((*design().files, SourceFile("tests/test_x.py", "# always passes\n")))
