@@ -21,9 +21,10 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from itertools import chain, count
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from rtlagent.errors import RunError
@@ -157,15 +158,23 @@ class Run:
         """Lay the best candidate and what judges it out for the user, in rtl/ and tb/."""
         for folder, files in (("rtl", candidate.files), ("tb", tuple(tests))):
             root = self.folder / folder
-            kept = set()
+            kept: set[Path] = set()
             for file in files:
-                path = root / file.path.removeprefix(f"{folder}/")
+                path = root / _place(file.path, folder, kept={p.relative_to(root).as_posix() for p in kept})
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_atomic(path, file.text)
                 kept.add(path)
             if root.is_dir():
                 for stale in [p for p in root.rglob("*") if p.is_file() and p not in kept]:
                     stale.unlink()
+
+
+def _place(path: str, folder: str, kept: Collection[str]) -> str:
+    """Return where a file goes below `folder`: never outside it, and never over another file."""
+    inside = PurePosixPath(*(p for p in PurePosixPath(path).parts if p not in ("/", "..")))
+    short = str(inside).removeprefix(f"{folder}/")
+    further = (f"{number}/{inside}" for number in count(2))
+    return next(p for p in chain((short, str(inside)), further) if p not in kept)
 
 
 def write_atomic(path: Path, text: str) -> None:

@@ -55,6 +55,21 @@ def test_publish_leaves_exactly_the_candidate(tmp_path: Path) -> None:
     assert (run.folder / "tb/golden.py").read_text() == "g"
 
 
+def test_publish_stays_in_the_folder_and_loses_no_file(tmp_path: Path) -> None:
+    run = Run.create(tmp_path / "runs", "r")
+    paths = ("rtl/a.v", "a.v", "../rtl/b.v", "../../../../c.v", "/d.v")
+    run.publish(Candidate(tuple(SourceFile(p, p) for p in paths)), ())
+    found = {str(p.relative_to(run.folder)): p.read_text() for p in run.folder.rglob("*.v")}
+    assert found == {
+        "rtl/a.v": "rtl/a.v",
+        "rtl/2/a.v": "a.v",
+        "rtl/b.v": "../rtl/b.v",
+        "rtl/c.v": "../../../../c.v",
+        "rtl/d.v": "/d.v",
+    }
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["runs"]
+
+
 def test_find_by_part_of_the_name(tmp_path: Path) -> None:
     runs = [Run.create(tmp_path, n) for n in ("fifo", "uart")]
     for run in runs:
