@@ -68,12 +68,8 @@ def read_understanding(value: Mapping[str, Any], spec: Spec) -> Understanding:
     names = [p.name for p in ports]
     if len(set(names)) != len(names):
         raise UnusableReplyError("`ports` names a port twice")
-    known = {p.name for p in spec.ports} or set(names)
     clock, reset = _clock(value.get("clock")), _reset(value.get("reset"))
-    for role, port in (("clock", clock and clock.port), ("reset", reset and reset.port)):
-        if port and port not in known:
-            raise UnusableReplyError(f"`{role}` names {port!r}, which is not among the ports")
-    return Understanding(
+    found = Understanding(
         request=request,
         top=top,
         ports=ports,
@@ -82,6 +78,24 @@ def read_understanding(value: Mapping[str, Any], spec: Spec) -> Understanding:
         behaviours=tuple(str(b) for b in _list(value, "behaviours")),
         assumptions=tuple(_assumption(a) for a in _list(value, "assumptions")),
     )
+    _check_complete(found, spec)
+    return found
+
+
+def _check_complete(found: Understanding, spec: Spec) -> None:
+    """Refuse an interface that no bench could drive: its later failure would look like the user's mistake."""
+    ports = {p.name: p for p in found.complete(spec).ports}
+    for role, part in (("clock", found.clock), ("reset", found.reset)):
+        port = ports.get(part.port) if part else None
+        if part and port is None:
+            raise UnusableReplyError(f"`{role}` names {part.port!r}, which is not among the ports")
+        if port and (port.direction, port.width) != ("input", 1):
+            raise UnusableReplyError(f"`{role}` names {port.name!r}, which is not an input of one bit")
+    unknown = [p.name for p in ports.values() if p.width is None]
+    if unknown:
+        raise UnusableReplyError(f"`ports` lacks the width of {', '.join(unknown)}")
+    if not any(p.direction == "output" for p in ports.values()):
+        raise UnusableReplyError("`ports` has no output, so that nothing could be checked")
 
 
 def _list(value: Mapping[str, Any], key: str) -> Sequence[Any]:

@@ -59,6 +59,8 @@ def test_a_request_to_change_needs_files_to_change() -> None:
         ({"ports": [{"name": "clk", "direction": "input", "width": True}]}, "width of port clk"),
         ({"ports": [GOOD["ports"][0], GOOD["ports"][0]]}, "twice"),
         ({"clock": {"port": "ck"}}, "`clock` names 'ck'"),
+        ({"clock": {"port": "q"}}, "`clock` names 'q', which is not an input of one bit"),
+        ({"ports": [GOOD["ports"][0]]}, "no output"),
         ({"reset": {"port": "clk", "active": "up"}}, "reset.active"),
         ({"assumptions": [{}]}, "assumption"),
     ],
@@ -66,6 +68,13 @@ def test_a_request_to_change_needs_files_to_change() -> None:
 def test_a_wrong_answer_is_refused_by_field(change: dict[str, object], message: str) -> None:
     with pytest.raises(UnusableReplyError, match=message):
         read_understanding({**GOOD, **change}, SPEC)
+
+
+def test_a_width_that_depends_on_a_parameter_must_be_told() -> None:
+    fixed = Spec("s", "p", ports=(Port("clk", "input"), Port("q", "output", None)))
+    assert read_understanding(GOOD, fixed).complete(fixed).ports[1].width == 8
+    with pytest.raises(UnusableReplyError, match="lacks the width of q"):
+        read_understanding({**GOOD, "ports": []}, fixed)
 
 
 def test_reset_polarity_is_kept() -> None:
