@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from rtlagent import __version__
@@ -173,6 +173,7 @@ class Verifier:
     def _lint(self, candidate: Candidate, spec: Spec) -> StepResult:
         # A design that asks for a latch may have one; everybody else's latch is a mistake.
         allow = ("LATCH",) if _LATCH_WANTED.search(spec.text) else ()
+        given = [f.path for f in spec.context_files]
 
         def run(keep: Path) -> StepResult:
             from rtlagent.tools.lint import lint
@@ -184,7 +185,7 @@ class Verifier:
                 candidate.files, top=spec.top, language=spec.language, policy=True, allow=allow, config=self.config
             )
 
-        return self._cached("lint", candidate, [spec.top, spec.language, allow, _test_paths(spec)], run)
+        return self._cached("lint", candidate, [spec.top, spec.language, allow, _test_paths(spec), given], run)
 
     def _elaborate(self, candidate: Candidate, spec: Spec) -> StepResult:
         def run(keep: Path) -> StepResult:
@@ -421,10 +422,13 @@ def _test_paths(spec: Spec) -> list[str]:
 
 
 def _protected_paths(candidate: Candidate, spec: Spec) -> tuple[Diagnostic, ...]:
-    """Name the candidate's files that would stand in for one of the user's tests."""
+    """Name the candidate's files that would stand in for one of the user's tests, or for what a test includes."""
     protected = set(_test_paths(spec))
+    names = {PurePosixPath(p).name for p in protected}
+    # The user's own files may share a name; the folders are searched for an include in the order that they had.
+    given = {f.path for f in spec.context_files}
     return tuple(
         Diagnostic("rtlagent", Severity.ERROR, "PROTECTED_TEST", "a design may not replace a test file", f.path)
         for f in candidate.files
-        if f.path in protected
+        if f.path in protected or (PurePosixPath(f.path).name in names and f.path not in given)
     )

@@ -183,6 +183,13 @@ def test_a_design_may_not_stand_in_for_a_test(verifier: Verifier) -> None:
     assert failing_codes(verdict) == {"PROTECTED_TEST"}
 
 
+def test_a_design_may_not_stand_in_for_what_a_test_includes(verifier: Verifier) -> None:
+    checks = SourceFile("tests/checks.vh", "// strict\n")
+    test = TestFile(SourceFile("tests/tb.sv", "module tb; endmodule\n"), TestKind.SYSTEMVERILOG, support=(checks,))
+    candidate = Candidate((*design().files, SourceFile("rtl/checks.vh", "// lenient\n")))
+    assert failing_codes(verifier(candidate, replace(SPEC, tests=(test,)))) == {"PROTECTED_TEST"}
+
+
 def test_the_users_own_tests_judge_too(verifier: Verifier) -> None:
     text = "import cocotb\n\n@cocotb.test()\nasync def no(dut):\n    assert False, 'never good enough'\n"
     test = TestFile(SourceFile("tests/test_no.py", text), TestKind.COCOTB)

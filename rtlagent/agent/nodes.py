@@ -76,8 +76,9 @@ class Nodes:
         )
 
     def _existing_rtl(self) -> tuple[SourceFile, ...]:
-        suffixes = (*RTL_SUFFIXES, *_DATA_SUFFIXES)
-        return tuple(f for f in self.session.spec.context_files if PurePosixPath(f.path).suffix in suffixes)
+        spec = self.session.spec
+        tests = {f.path for t in spec.tests for f in (t.source, *t.support)}
+        return tuple(f for f in spec.context_files if _is_of_design(f.path) and f.path not in tests)
 
     # -- steps ---------------------------------------------------------------------------------
 
@@ -321,7 +322,7 @@ class Nodes:
             files = {f.path: f for f in apply_edits(current, reply.edits)}
         except EditError as error:
             raise UnusableReplyError(str(error)) from error
-        strange = [f.path for f in reply.files if PurePosixPath(f.path).suffix not in (*RTL_SUFFIXES, *_DATA_SUFFIXES)]
+        strange = [f.path for f in reply.files if not _is_of_design(f.path)]
         if strange:
             raise UnusableReplyError(f"a design has Verilog and memory files only, not {', '.join(strange)}")
         files.update({f.path: f for f in reply.files})
@@ -361,6 +362,10 @@ class Nodes:
         from rtlagent.agent.evidence import collect
 
         return collect(self.session, self.completed_spec(state), verdict, candidate)
+
+
+def _is_of_design(path: str) -> bool:
+    return PurePosixPath(path).suffix in (*RTL_SUFFIXES, *_DATA_SUFFIXES)
 
 
 def _read_ruling(text: str) -> tuple[str, str]:
