@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rtlagent.agent.replies import UnusableReplyError, read_python
+from rtlagent.agent.replies import read_python
 from rtlagent.agent.session import Session, Talk
 from rtlagent.errors import ModelReplyError
 from rtlagent.types import SourceFile, Spec, StepResult, Trace, from_json
@@ -81,7 +80,7 @@ def _settle(
 ) -> tuple[Oracle, Talk]:
     problem = ""
     for _ in range(1 + MAX_REPAIRS):
-        source, whole = session.ask([*base, *talk], purpose, _parse)
+        source, whole = session.ask([*base, *talk], purpose, _read)
         talk = whole[len(base) :]
         step, trace = _record(session, spec, source)
         about = _summary(step, trace)
@@ -103,14 +102,8 @@ def _settle(
     )
 
 
-def _parse(text: str) -> SourceFile:
-    source = read_python(text, GOLDEN_PATH)
-    try:
-        ast.parse(source.text)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        raise UnusableReplyError(f"golden.py line {line}: {getattr(error, 'msg', error)}") from error
-    return source
+def _read(text: str) -> SourceFile:
+    return read_python(text, GOLDEN_PATH)
 
 
 def _record(session: Session, spec: Spec, source: SourceFile) -> tuple[StepResult, Trace | None]:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
 from rtlagent.agent.edits import Edit
+from rtlagent.agent.fences import blocks
 from rtlagent.types import SourceFile
 
-_FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,})(?P<tag>[^\n`]*)\n(?P<body>.*?)^(?P=fence)[ \t]*$", re.M | re.S)
-_FILE = re.compile(r"^[#*\s/]*FILE:\s*`?(?P<path>[^\s`*]+)`?\**\s*$", re.M)
-_EDIT = re.compile(r"^[#*\s/]*EDIT:\s*`?(?P<path>[^\s`*]+)`?\**\s*$", re.M)
-_CHANGE = re.compile(r"^<{5,} ?SEARCH[ \t]*\n(?P<old>.*?)^={5,}[ \t]*\n(?P<new>.*?)^>{5,} ?REPLACE[ \t]*$", re.M | re.S)
-_MARK = re.compile(r"^[*\s]*(?P<word>DISPUTE|INFEASIBLE):\s*(?P<reason>\S.*)", re.M | re.S)
+# Blanks but no line ends: through them a page of empty lines would be read once for each of its lines.
+_FILE = re.compile(r"^[#* \t/]*FILE:[ \t]*`?(?P<path>[^\s`*]+)`?\**[ \t\r]*$", re.M)
+_EDIT = re.compile(r"^[#* \t/]*EDIT:[ \t]*`?(?P<path>[^\s`*]+)`?\**[ \t\r]*$", re.M)
+_SEARCH, _DIVIDER, _REPLACE = (re.compile(p + r"[ \t]*") for p in ("<{5,} ?SEARCH", "={5,}", ">{5,} ?REPLACE"))
+_MARK = re.compile(r"^[* \t]*(?P<word>DISPUTE|INFEASIBLE):\s*(?P<reason>\S.*)", re.M | re.S)
 _CODE_TAGS = {"verilog", "systemverilog", "v", "sv", ""}
 _SUFFIX = {".v", ".sv", ".vh", ".svh", ".py", ".mem", ".hex"}
 
@@ -43,16 +46,19 @@ def read_json(text: str) -> Mapping[str, Any]:
     Raises:
         UnusableReplyError: there is none, or it is not an object.
     """
-    blocks = [m["body"] for m in _FENCE.finditer(text) if m["tag"].strip().lower() in ("json", "")]
+    candidates = [b.body for b in blocks(text) if b.tag in ("json", "")]
     first, last = text.find("{"), text.rfind("}")
     if 0 <= first < last:
-        blocks.append(text[first : last + 1])
+        candidates.append(text[first : last + 1])
     problem = "it has no JSON block"
-    for block in blocks:
+    for block in candidates:
         try:
             value = json.loads(block)
         except json.JSONDecodeError as error:
             problem = f"its JSON is malformed: {error.msg} at line {error.lineno} column {error.colno}"
+            continue
+        except (ValueError, RecursionError):
+            problem = "its JSON has a number that is too long, or is nested too deeply"
             continue
         if isinstance(value, dict):
             return value
@@ -66,13 +72,18 @@ def read_python(text: str, path: str) -> SourceFile:
     Raises:
         UnusableReplyError: there is none or there are several, or it does not compile.
     """
-    blocks = [m["body"] for m in _FENCE.finditer(text) if m["tag"].strip().lower() in ("python", "py", "python3", "")]
-    if len(blocks) > 1:
+    found = [b.body for b in blocks(text) if b.tag in ("python", "py", "python3", "")]
+    if len(found) > 1:
         named = [f.text for f in _named_files(text) if f.path.endswith(".py")]
-        blocks = named or blocks
-    if len(blocks) != 1:
-        raise UnusableReplyError(f"it has {len(blocks)} Python files; exactly one is needed, `FILE: {path}`")
-    return SourceFile(path, blocks[0])
+        found = named or found
+    if len(found) != 1:
+        raise UnusableReplyError(f"it has {len(found)} Python files; exactly one is needed, `FILE: {path}`")
+    try:
+        ast.parse(found[0])
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # MemoryError: nested too deeply
+        said = getattr(error, "msg", "") or str(error) or "nested too deeply"
+        raise UnusableReplyError(f"{path} line {getattr(error, 'lineno', None)}: {said}") from error
+    return SourceFile(path, found[0])
 
 
 def read_design(text: str, *, default_path: str) -> DesignReply:
@@ -83,13 +94,12 @@ def read_design(text: str, *, default_path: str) -> DesignReply:
     Raises:
         UnusableReplyError: nothing usable, unsafe or repeated paths, or an EDIT without a block.
     """
-    outside = _FENCE.sub("", text)
-    mark = _MARK.search(outside)
+    mark = _MARK.search(_outside(text))
     edits = _read_edits(text)
     files = _named_files(text)
     if not files and not edits and not mark:
-        blocks = [m["body"] for m in _FENCE.finditer(text) if m["tag"].strip().lower() in _CODE_TAGS]
-        modules = [b for b in blocks if re.search(r"^\s*module\b", b, re.M)]
+        code = [b.body for b in blocks(text) if b.tag in _CODE_TAGS]
+        modules = [b for b in code if re.search(r"^[ \t]*module\b", b, re.M)]
         if len(modules) == 1:
             files = (SourceFile(default_path, modules[0]),)
         elif modules:
@@ -97,6 +107,9 @@ def read_design(text: str, *, default_path: str) -> DesignReply:
     paths = [f.path for f in files]
     if len(set(paths)) != len(paths):
         raise UnusableReplyError(f"it gives the same file twice: {', '.join(sorted(paths))}")
+    folders = {str(parent) for path in paths for parent in PurePosixPath(path).parents}
+    if inside := sorted(folders & set(paths)):
+        raise UnusableReplyError(f"it gives a file and a folder the same name: {', '.join(inside)}")
     both = {e.path for e in edits} & set(paths)
     if both:
         raise UnusableReplyError(f"it both edits and rewrites {', '.join(sorted(both))}")
@@ -119,7 +132,11 @@ def check_path(path: str) -> str:
         UnusableReplyError: absolute, climbing, hidden, odd characters, or an unknown suffix.
     """
     pure = PurePosixPath(path)
-    bad = pure.is_absolute() or any(p.startswith(".") for p in pure.parts) or not re.fullmatch(r"[\w./+-]+", path)
+    bad = (
+        pure.is_absolute()
+        or any(p.startswith(".") for p in pure.parts)
+        or not re.fullmatch(r"[\w./+-]+", path, re.ASCII)
+    )
     if bad or len(path) > 200 or not pure.parts:
         raise UnusableReplyError(f"the path {path!r} is not allowed: use a plain relative path such as rtl/name.v")
     if pure.suffix not in _SUFFIX:
@@ -129,12 +146,24 @@ def check_path(path: str) -> str:
 
 def _named_files(text: str) -> tuple[SourceFile, ...]:
     found = []
+    fenced = list(blocks(text))
+    starts = [b.start for b in fenced]
     for name in _FILE.finditer(text):
-        block = _FENCE.search(text, name.end())
-        if block is None or text[name.end() : block.start()].strip():
+        after = bisect_left(starts, name.end())
+        if after and name.start() < fenced[after - 1].end:
+            continue  # a comment such as `// FILE: rtl/a.v` inside a block
+        if after == len(fenced) or text[name.end() : starts[after]].strip():
             raise UnusableReplyError(f"`FILE: {name['path']}` is not followed by a fenced block")
-        found.append(SourceFile(check_path(name["path"]), block["body"]))
+        found.append(SourceFile(check_path(name["path"]), fenced[after].body))
     return tuple(found)
+
+
+def _outside(text: str) -> str:
+    kept, at = [], 0
+    for block in blocks(text):
+        kept.append(text[at : block.start])
+        at = block.end
+    return "".join([*kept, text[at:]])
 
 
 def _read_edits(text: str) -> tuple[Edit, ...]:
@@ -143,13 +172,29 @@ def _read_edits(text: str) -> tuple[Edit, ...]:
     ends = [*(h.start() for h in heads[1:]), len(text)]
     for head, end in zip(heads, ends, strict=False):
         section = text[head.end() : end]
-        changes = [Edit(check_path(head["path"]), m["old"], m["new"]) for m in _CHANGE.finditer(section)]
+        changes = [Edit(check_path(head["path"]), old, new) for old, new in _changes(section)]
         if not changes:
             raise UnusableReplyError(f"`EDIT: {head['path']}` has no SEARCH/REPLACE block")
         edits.extend(changes)
     return tuple(edits)
 
 
+def _changes(section: str) -> Iterator[tuple[str, str]]:
+    """Yield the old and the new text of each complete SEARCH/REPLACE block."""
+    parts: list[list[str]] = []
+    for line in re.findall(r".*\n|.+", section):
+        bare = line.removesuffix("\n")
+        if not parts:
+            parts = [[]] if _SEARCH.fullmatch(bare) else []
+        elif len(parts) == 1 and _DIVIDER.fullmatch(bare):
+            parts.append([])
+        elif len(parts) == 2 and _REPLACE.fullmatch(bare):
+            yield "".join(parts[0]), "".join(parts[1])
+            parts = []
+        else:
+            parts[-1].append(line)
+
+
 def _first_prose(text: str) -> str:
-    cut = re.split(r"^(?:[#*\s/]*(?:FILE|EDIT):|`{3,}|<{5,} ?SEARCH)", text, maxsplit=1, flags=re.M)[0]
+    cut = re.split(r"^(?:[#* \t/]*(?:FILE|EDIT):|`{3,}|<{5,} ?SEARCH)", text, maxsplit=1, flags=re.M)[0]
     return " ".join(cut.split())[:400]

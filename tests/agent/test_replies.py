@@ -1,5 +1,7 @@
 """A model's answer is read strictly enough to be safe and leniently enough for small models."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,6 +54,7 @@ def test_a_lone_code_block_becomes_the_default_file() -> None:
         ("FILE: rtl/a.v\nno fence", "not followed"),
         (f"FILE: a.v\n```\n{MODULE}```\nFILE: a.v\n```\n{MODULE}```", "twice"),
         ("EDIT: a.v\nnothing here", "no SEARCH/REPLACE"),
+        (f"FILE: a.v\n```\n{MODULE}```\nFILE: a.v/b.v\n```\n{MODULE}```", "a file and a folder"),
         (f"FILE: a.v\n```\n{MODULE}```\nEDIT: a.v\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE", "both edits"),
     ],
 )
@@ -61,7 +64,7 @@ def test_unusable_answers_say_why(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/passwd", "../x.v", "a/../../x.v", ".git/config.v", "rtl/x.sh", "a b.v", "x", "~/x.v"]
+    "path", ["/etc/passwd", "../x.v", "a/../../x.v", ".git/config.v", "rtl/x.sh", "a b.v", "x", "~/x.v", "ü.v"]
 )
 def test_unsafe_paths_are_refused(path: str) -> None:
     with pytest.raises(UnusableReplyError):
@@ -99,3 +102,44 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             reader(text)
         except UnusableReplyError as error:
             assert str(error)
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000, "[" * 100_000 + "]" * 100_000, "9" * 5000])
+def test_json_that_python_cannot_read_is_unusable(value: str) -> None:
+    with pytest.raises(UnusableReplyError, match="too"):
+        read_json(f'{{"a": {value}}}')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n" * 30_001,
+        "\n~~~" * 30_001,
+        "\n".join("`" * (3 + i) for i in range(1500)),
+        "\n" * 50_000 + "x",
+        "EDIT: a.v\n" + "<<<<<<< SEARCH\n" * 20_000,
+        "EDIT: a.v\n" + "<<<<<<< SEARCH\n=======\n" * 20_000,
+    ],
+    ids=["fences", "tildes", "longer fences", "blank lines", "searches", "dividers"],
+)
+def test_an_answer_that_repeats_itself_is_read_quickly(text: str) -> None:
+    start = time.process_time()
+    with pytest.raises(UnusableReplyError):
+        read(text)
+    assert time.process_time() - start < 5
+
+
+def test_a_file_line_in_a_comment_inside_a_block_is_text() -> None:
+    code = f"// FILE: rtl/a.v\n{MODULE}"
+    assert [(f.path, f.text) for f in read(f"FILE: rtl/a.v\n```verilog\n{code}```").files] == [("rtl/a.v", code)]
+
+
+def test_a_block_inside_a_longer_fence_is_its_text() -> None:
+    doc = 'x = """\n```\n"""\n'
+    assert read_python(f"````python\n{doc}````\n", "golden.py").text == doc
+
+
+@pytest.mark.parametrize("code", ["def (", "x = '\ud800'", "x = " + "(" * 300, "x = " + "-" * 20_000 + "1"])
+def test_text_that_is_no_python_is_refused(code: str) -> None:
+    with pytest.raises(UnusableReplyError, match=r"golden\.py line"):
+        read_python(f"```python\n{code}\n```", "golden.py")
