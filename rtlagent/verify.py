@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from rtlagent import __version__
 from rtlagent.config import ToolConfig
-from rtlagent.errors import RtlagentError
+from rtlagent.errors import RtlagentError, UsageError
 from rtlagent.types import (
     Candidate,
     Diagnostic,
@@ -298,7 +298,12 @@ class Verifier:
             return from_json(StepResult, json.loads(path.read_text()))
         keep = self.logs / candidate.sha256[:10] / step
         keep.mkdir(parents=True, exist_ok=True)
-        result = run(keep)
+        try:
+            result = run(keep)
+        except UsageError as error:
+            # The model's text has a form that the tool cannot even be given: the design's fault.
+            found = Diagnostic("rtlagent", Severity.ERROR, "UNUSABLE", error.message, hint=error.hint)
+            result = StepResult(step, Status.FAIL, diagnostics=(found,))
         prefix = keep.relative_to(self.logs.parent)
         result = replace(
             result,

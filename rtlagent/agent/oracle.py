@@ -44,6 +44,7 @@ def make_oracle(session: Session, spec: Spec, base: Talk) -> tuple[Oracle, Talk]
         max_cycles=MAX_TRACE_CYCLES,
         clocked=spec.clock is not None,
         max_latency=spec.requirements.max_latency_cycles,
+        existing=bool(spec.context_files),
     )
     return _settle(session, spec, base, [["user", task]], "oracle", earlier=())
 

@@ -130,16 +130,17 @@ def test_an_unreachable_requirement_is_a_fail_with_the_measured_number(tmp_path:
     assert report.files
 
 
-def replay_fault(name: str, spec: str, tmp_path: Path, tools: ToolConfig) -> tuple[Run, RunReport]:
+def replay_fault(name: str, tmp_path: Path, tools: ToolConfig) -> tuple[Run, RunReport]:
     config = settings(tmp_path, tools, FIXTURES / name / "replies.jsonl")
-    run = start_run(load_spec(EXAMPLES / spec / "spec.md"), config)
+    run = start_run(load_spec(FIXTURES / name / "spec.md"), config)
     return run, Continuation(run, config).go()
 
 
 @pytest.mark.slow
 def test_a_fault_in_the_design_is_found_and_repaired(tmp_path: Path, tool_config: ToolConfig) -> None:
-    run, report = replay_fault("design_fault", "uart", tmp_path, tool_config)
+    run, report = replay_fault("design_fault", tmp_path, tool_config)
     assert report.passed, report.reason
+    assert inexact(run) == []
     assert [a["step"] for a in report.attempts] == ["simulate", ""]
     assert report.rulings == ()
     asked = [json.loads(line) for line in (run.folder / "model.jsonl").read_text().splitlines()]
@@ -150,7 +151,7 @@ def test_a_fault_in_the_design_is_found_and_repaired(tmp_path: Path, tool_config
 
 @pytest.mark.slow
 def test_a_fault_in_the_golden_model_is_ruled_against_and_mended(tmp_path: Path, tool_config: ToolConfig) -> None:
-    run, report = replay_fault("golden_fault", "apb_timer", tmp_path, tool_config)
+    run, report = replay_fault("golden_fault", tmp_path, tool_config)
     assert report.passed, report.reason
     ((_, wrong, reason),) = report.rulings
     assert wrong == "golden"
