@@ -12,16 +12,19 @@ from pathlib import PurePosixPath
 
 from rtlagent.agent import failure, strategy
 from rtlagent.agent.edits import EditError, apply_edits
-from rtlagent.agent.oracle import Oracle, fix_oracle, load_oracle, make_oracle
+from rtlagent.agent.oracle import GOLDEN_PATH, Oracle, fix_oracle, load_oracle, make_oracle
 from rtlagent.agent.prompts import language_name, requirement_text, spec_prompt
 from rtlagent.agent.replies import DesignReply, UnusableReplyError, read_design, read_json
 from rtlagent.agent.session import Session, Talk
 from rtlagent.agent.state import Attempt, LoopState
 from rtlagent.agent.understanding import Understanding, read_understanding
 from rtlagent.errors import ModelReplyError, PromptTooLongError, ToolError
+from rtlagent.tools.diagnostics import prompt_text
 from rtlagent.types import Candidate, SourceFile, Spec, Status, StepResult, Verdict, from_json, to_json
 from rtlagent.verify import RTL_SUFFIXES, Bench, Verifier
 
+_MAX_DETAIL = 2 * failure.MAX_DETAIL_CHARS
+"""Only a backstop: the texts are cut where they are made."""
 _DATA_SUFFIXES = (".mem", ".hex")
 
 
@@ -206,7 +209,8 @@ class Nodes:
         failing = verdict.failing
         if failing is None:  # an oracle mended meanwhile agrees with the design
             return {"dispute": "", "next": "verify"}
-        detail = "\n".join(t for t in (failure.tests_text(failing), failure.detail_text(failing)) if t)
+        observed = "\n".join(t for t in (failure.tests_text(failing), failure.detail_text(failing)) if t)
+        detail = prompt_text(observed, self._own_files(candidate), _MAX_DETAIL)
         task = self.session.prompts.render(
             "arbitrate",
             detail=detail,
@@ -339,14 +343,15 @@ class Nodes:
         latest = attempts[-1]
         ruled = any(r[0] == latest["signature"] for r in state["rulings"])
         evidence = self._evidence(state, verdict, candidate)
+        own = self._own_files(candidate)
         return self.session.prompts.render(
             "repair",
             step=step.step if step else "requirements",
             iteration=latest["iteration"],
             passed=[s.step for s in verdict.steps if s.passed],
-            diagnostics=failure.diagnostics_text(step, candidate) if step else "",
-            tests=failure.tests_text(step) if step else "",
-            detail=failure.detail_text(step) if step else _critical_detail(verdict),
+            diagnostics=prompt_text(failure.diagnostics_text(step, candidate), own) if step else "",
+            tests=prompt_text(failure.tests_text(step), own) if step else "",
+            detail=prompt_text(failure.detail_text(step) if step else _critical_detail(verdict), own, _MAX_DETAIL),
             unmet=[failure.unmet_text(u) for u in verdict.unmet],
             drivers=evidence[0],
             waveform=evidence[1],
@@ -357,6 +362,11 @@ class Nodes:
             may_dispute=bool(step and step.step == "simulate" and not ruled and state.get("golden")),
             may_give_up=bool(verdict.unmet),
         )
+
+    def _own_files(self, candidate: Candidate) -> list[str]:
+        """Name the files that a text for the model may quote."""
+        tests = [f.path for t in self.session.spec.tests for f in (t.source, *t.support)]
+        return [*(f.path for f in candidate.files), *tests, GOLDEN_PATH]
 
     def _evidence(self, state: LoopState, verdict: Verdict, candidate: Candidate) -> tuple[str, str]:
         from rtlagent.agent.evidence import collect

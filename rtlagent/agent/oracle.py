@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rtlagent.agent.replies import read_python
 from rtlagent.agent.session import Session, Talk
 from rtlagent.errors import ModelReplyError
+from rtlagent.tools.diagnostics import prompt_text
 from rtlagent.types import SourceFile, Spec, StepResult, Trace, from_json
 
 GOLDEN_PATH = "golden.py"
@@ -93,7 +94,8 @@ def _settle(
                 _keep(session, oracle)
                 return oracle, talk
         else:
-            problem = "\n".join([*(str(d) for d in step.diagnostics), step.detail]).strip() or str(step.status)
+            said = "\n".join([*(str(d) for d in step.diagnostics), step.detail]).strip()
+            problem = prompt_text(said, [GOLDEN_PATH]) or str(step.status)
         task = session.prompts.render("oracle_fix", ruling="", problem=problem)
         talk = [*talk, ["user", task]]
         purpose = "oracle-fix"

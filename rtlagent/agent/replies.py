@@ -54,6 +54,8 @@ def read_json(text: str) -> Mapping[str, Any]:
     for block in candidates:
         try:
             value = json.loads(block)
+            # A text such as "\\ud800" has half a surrogate pair, which no file and no terminal takes.
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
         except json.JSONDecodeError as error:
             problem = f"its JSON is malformed: {error.msg} at line {error.lineno} column {error.colno}"
             continue

@@ -12,7 +12,8 @@ from rtlagent.types import Clock, Port, Reset, Spec
 
 REQUESTS = ("new", "extend", "fix", "optimise")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
-_MAX_WIDTH = 65536
+_MAX_WIDTH = 8192
+"""As many as the recorder of the golden model takes."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def _port(value: object) -> Port:
         raise UnusableReplyError(f"the port name {name!r} is not an identifier")
     if direction not in ("input", "output", "inout"):
         raise UnusableReplyError(f"the direction of port {name} must be input, output or inout")
-    if isinstance(width, str) and width.isdigit():
+    if isinstance(width, str) and re.fullmatch(r"[0-9]{1,9}", width):
         width = int(width)
     if not isinstance(width, int) or isinstance(width, bool) or not 1 <= width <= _MAX_WIDTH:
         raise UnusableReplyError(f"the width of port {name} must be a number of bits from 1 to {_MAX_WIDTH}")
