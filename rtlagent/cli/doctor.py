@@ -49,7 +49,7 @@ def doctor(
 def _print(tools: Sequence[Tool]) -> None:
     from rtlagent.cli.render import Line, print_lines, table
 
-    rows = [("tool", "found", "version", "needed", "used for"), *(_row(t) for t in tools)]
+    rows = [("tool", "found", "version", "needed", "used for", "installed by"), *(_row(t) for t in tools)]
     lines: list[Line] = []
     for text, tool in zip(table(rows), (None, *tools), strict=True):
         lines.append((text, "bold" if tool is None else _style(tool)))
@@ -76,7 +76,7 @@ def _print(tools: Sequence[Tool]) -> None:
 def _row(tool: Tool) -> tuple[str, ...]:
     found = "yes" if tool.usable else ("no" if tool.version is None else "unusable")
     needed = f"{'required' if tool.required else 'optional'}{f', {tool.minimum}+' if tool.minimum else ''}"
-    return tool.name, found, tool.version or "-", needed, tool.purpose
+    return tool.name, found, tool.version or "-", needed, tool.purpose, tool.install
 
 
 def _style(tool: Tool) -> str:

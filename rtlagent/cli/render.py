@@ -90,7 +90,7 @@ def _lines(
             yield quote, ""
         if diagnostic.hint:
             yield f"    hint: {diagnostic.hint}", ""
-    if result.tests:
+    if result.tests and result.step != "equiv":
         yield from _test_lines(result.tests, keep_dir)
     elif result.detail and result.step != "lint":  # lint's detail repeats the diagnostics
         yield result.detail, ""

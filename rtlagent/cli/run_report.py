@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from rtlagent.console import assumption_text, figure, requirement_rows, usage_text
+from rtlagent.console import figure, requirement_rows, usage_text
 from rtlagent.types import Severity, Status, Verdict
 
 if TYPE_CHECKING:
@@ -30,23 +30,23 @@ def print_report(report: RunReport, folder: Path, copied: Sequence[Path], stream
         rows = requirement_rows(report.requirements, verdict)
         if rows:
             lines += ["", *_table([("requirement", "limit", "measured", ""), *rows])]
-    if report.assumptions:
-        taken = [f"  - {assumption_text(a.question, a.assumption)}" for a in report.assumptions]
-        lines += ["", "assumptions taken:", *taken]
     if report.rulings:
         lines += ["", "rulings:", *(f"  - {r[1]} was wrong: {r[2]}" for r in report.rulings)]
     lines += ["", f"{_ENDED[report.record.exit_reason]}: {_headline(report)}"]
     if report.reason:
         lines.append(f"reason: {report.reason}")
-    lines.append(f"model: {usage_text(report.record.usage)}; {report.record.iterations} iterations")
+    lines.append(f"model: {usage_text(report.record.usage)}; iterations: {report.record.iterations}")
     lines.append(f"run:   {folder}")
     if report.files:
         what = "design" if report.passed else "best candidate (it did NOT pass)"
         lines.append(f"{what}: {', '.join(str(folder / 'rtl' / f.removeprefix('rtl/')) for f in report.files)}")
     if copied:
         lines.append(f"copied to: {', '.join(str(p) for p in copied)}")
+    if report.assumptions:
+        lines.append(f"assumed: {len(report.assumptions)} things, listed above and in {folder / 'report.json'}")
     if report.record.exit_reason in ("limit", "tool", "model"):
-        lines.append(f"go on with: rtlagent resume {folder}")
+        raised = " and a higher limit" if report.record.exit_reason == "limit" else ""
+        lines.append(f"go on with: rtlagent resume {folder}{raised}")
     print("\n".join(lines), file=stream, flush=True)
 
 
