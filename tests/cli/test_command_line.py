@@ -167,3 +167,11 @@ def test_colours_only_in_a_terminal(tmp_path: Path) -> None:
     plain = re.sub(rb"\x1b\[[0-9;]*m", b"", shown).replace(b"\r\n", b"\n").decode()
     assert plain.splitlines()[0] == run("lint", "a.v", cwd=tmp_path).stdout.splitlines()[0]
     assert "\x1b" not in run("lint", "a.v", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_stream_closed_from_the_start_changes_no_exit_code(tmp_path: Path, closed: str) -> None:
+    command = f'"{RTLAGENT}" lint missing.v {closed}'
+    done = subprocess.run(["/bin/sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
