@@ -15,7 +15,7 @@ from rtlagent.spec.problems import Place, Problems, shown, suggestion
 from rtlagent.spec.widths import WidthError, range_bits, width_of
 from rtlagent.types import Port
 
-MAX_WIDTH = 65_536
+MAX_WIDTH = 8192
 DIRECTIONS = {"input": "input", "in": "input", "output": "output", "out": "output", "inout": "inout"}
 _WRONG = -(1 << 50)
 """Stands for a width that was noted as wrong; no expression can have this value."""
