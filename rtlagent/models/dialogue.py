@@ -14,7 +14,7 @@ from rtlagent.errors import ModelError, ModelRefusalError, ModelReplyError, Mode
 from rtlagent.models.events import EventKind, EventSink, ModelEvent, ignore
 from rtlagent.models.faults import TransientFault
 from rtlagent.models.price import Price
-from rtlagent.models.recording import estimate_tokens, estimate_usage
+from rtlagent.models.recording import estimate_tokens, estimate_usage, without_surrogates
 from rtlagent.types import Message, ModelReply, Usage
 
 FIRST_DELAY_S = 1.0
@@ -114,7 +114,7 @@ class Dialogue:
             answer = self._ask(exchange, asked, min(limits, default=None), may_be_empty=bool(text))
             text = join(text, answer.text)
             if answer.finish_reason != "length":
-                return ModelReply(text, exchange.usage, answer.model, answer.finish_reason)
+                return ModelReply(without_surrogates(text), exchange.usage, answer.model, answer.finish_reason)
             if not answer.text:
                 break
             if round_ < self._config.continuations:

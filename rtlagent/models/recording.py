@@ -81,6 +81,10 @@ def parse_log(data: bytes, *, where: str) -> list[Recording]:
             continue
         try:
             recording = parse_line(line)
+        except RecursionError:
+            raise RunError(
+                "this is not a recorded model reply: it is nested too deeply", where=f"{where}:{number}"
+            ) from None
         except ValueError as error:
             raise RunError(f"this is not a recorded model reply: {error}", where=f"{where}:{number}") from None
         if recording is not None:
@@ -109,12 +113,17 @@ def parse_line(line: bytes) -> Recording | None:
     purpose = record.get("purpose") or _purpose_in(messages if isinstance(messages, list) else [])
     return Recording(
         key=key,
-        purpose=str(purpose),
-        text=text,
+        purpose=without_surrogates(str(purpose)),
+        text=without_surrogates(text),
         usage=_usage_of(record.get("usage")),
         model=str(record.get("model") or request.get("model") or ""),
         finish_reason=str(record.get("finish_reason") or "stop"),
     )
+
+
+def without_surrogates(text: str) -> str:
+    """Return `text` with a `?` for each half of a surrogate pair: JSON can hold one, no file or terminal can."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _key_of(request: Mapping[str, Any]) -> str:

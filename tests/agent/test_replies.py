@@ -110,6 +110,10 @@ def test_json_that_python_cannot_read_is_unusable(value: str) -> None:
         read_json(f'{{"a": {value}}}')
 
 
+def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
+    assert read_json('{"a": "x \\ud800", "b": "\\ud83d\\ude00"}') == {"a": "x ?", "b": "\U0001f600"}
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -129,3 +129,14 @@ def test_key_is_recomputed_if_missing() -> None:
     del record["key"]
     (recording,) = parse_log(json.dumps(record).encode(), where="log")
     assert recording.key == request_key(talk("generate"))
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark(tmp_path: Path) -> None:
+    model, _ = open_log(tmp_path, line(talk("generate"), "a \ud800 b"))
+    assert model.complete(talk("generate"), purpose="generate").text == "a ? b"
+
+
+def test_a_line_nested_too_deeply_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelConfigError, match="nested") as caught:
+        open_log(tmp_path, line(talk("generate"), "x"), "[" * 100_000)
+    assert caught.value.where.endswith("log.jsonl:2")
