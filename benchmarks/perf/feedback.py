@@ -253,6 +253,7 @@ def feedback(runs: int) -> None:
             mine.append(timed(lambda n=number: ours(n))[0])
             ratios.append(mine[-1] / sum(times[-1] for times in bare.values()))
             again.append(timed(lambda n=number: ours(n))[0])
+        grading = timed(lambda: graded(candidate(runs), spec()))[0]
     print(
         f"feedback on one candidate ({TARGET}, {sum(len(s.inputs) for s in trace.cycles)} cycles), medians of {runs}:"
     )
