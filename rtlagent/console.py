@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rtlagent.printable import printable
 from rtlagent.types import Metrics, Requirements, Unmet, Usage, Verdict
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class Progress:
     def take(self, event: Mapping[str, Any]) -> str | None:
         """Take an event; return the plain line it is worth, or None."""
         take = getattr(self, f"_on_{event['event']}", None)
-        return take(event) if take else None
+        line = take(event) if take else None
+        return None if line is None else printable(line)
 
     def _on_started(self, event: Mapping[str, Any]) -> str:
         return f"run {event['run']}, model {event['model']}"

@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from rtlagent.errors import EXIT_TOOL, RtlagentError, suggestion
+from rtlagent.printable import printable
 
 __all__ = ["app", "main"]
 
@@ -83,7 +84,7 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except RtlagentError as error:
-            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {printable(str(error))}", file=sys.stderr)
             raise typer.Exit(error.exit_code) from None
         except BrokenPipeError:
             _silence_stdout()
@@ -91,7 +92,7 @@ class _Commands(TyperGroup):
         except Exception as error:
             if isinstance(error, typer.Exit | typer.Abort | typer.TyperException):
                 raise
-            print(f"error: {_report_unexpected(error)}", file=sys.stderr)
+            print(f"error: {printable(_report_unexpected(error))}", file=sys.stderr)
             raise typer.Exit(EXIT_TOOL) from None
 
 

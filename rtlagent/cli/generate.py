@@ -229,7 +229,9 @@ def _go(run: Run, config: Config, *, as_json: bool, plain: bool) -> None:
 
 def _ask_user(assumption: Assumption) -> str:
     """Put an assumption to the user on the terminal; an empty answer takes it."""
-    print(f"\n{assumption.question}\n  assumed: {assumption.assumption}", file=sys.stderr)
+    from rtlagent.printable import printable
+
+    print(printable(f"\n{assumption.question}\n  assumed: {assumption.assumption}"), file=sys.stderr)
     print("  your answer (empty: as assumed): ", end="", file=sys.stderr, flush=True)
     line = sys.stdin.readline()
     return line.strip()

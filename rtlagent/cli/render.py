@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rtlagent.errors import EXIT_FAIL, EXIT_LIMIT, EXIT_PASS, EXIT_TOOL
+from rtlagent.printable import printable
 from rtlagent.tools.diagnostics import count, excerpt, ordered
 from rtlagent.types import Metrics, Requirements, Severity, SourceFile, Status, StepResult, TestResult, to_json
 
@@ -70,14 +71,14 @@ def print_lines(lines: Iterable[Line]) -> None:
     """Print lines, in colour when standard output is a terminal."""
     if not sys.stdout.isatty():
         for text, _ in lines:
-            print(text)
+            print(printable(text))
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
     for text, style in lines:
-        console.print(Text(text, style))
+        console.print(Text(printable(text), style))
 
 
 def _lines(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from rtlagent.console import figure, requirement_rows, usage_text
+from rtlagent.printable import printable
 from rtlagent.types import Severity, Status, Verdict
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def print_report(report: RunReport, folder: Path, copied: Sequence[Path], stream
     if report.record.exit_reason in ("limit", "tool", "model"):
         raised = " and a higher limit" if report.record.exit_reason == "limit" else ""
         lines.append(f"go on with: rtlagent resume {folder}{raised}")
-    print("\n".join(lines), file=stream, flush=True)
+    print(printable("\n".join(lines)), file=stream, flush=True)
 
 
 def _headline(report: RunReport) -> str:
