@@ -136,6 +136,7 @@ def generate(
             hint="describe the function in prose in a Markdown spec",
         )
     _check_model(config)
+    _check_out(config)
     _go(start_run(loaded, config), config, as_json=as_json, plain=plain)
 
 
@@ -182,7 +183,9 @@ def resume(
         "max_time_s": max_time,
     }
     given = [name for name, value in limits.items() if value is not None]
-    _go(found, stored_config(found, config, given=given), as_json=as_json, plain=plain)
+    stored = stored_config(found, config, given=given)
+    _check_out(stored)
+    _go(found, stored, as_json=as_json, plain=plain)
 
 
 def _config(flags: Mapping[str, object]) -> Config:
@@ -196,6 +199,19 @@ def _check_model(config: Config) -> None:
     from rtlagent.models import resolve
 
     resolve(config.model.name, config.model)
+
+
+def _check_out(config: Config) -> None:
+    """Fail before a token is spent if the result could not be written."""
+    from rtlagent.errors import UsageError
+
+    if config.out is None:
+        return
+    there = next(p for p in (config.out, *config.out.absolute().parents) if os.path.lexists(p))
+    if not there.is_dir():
+        raise UsageError("is not a folder", where=str(there), hint="--out names the folder that the design goes to")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UsageError("cannot be written to", where=str(there), hint="choose another --out")
 
 
 def _go(run: Run, config: Config, *, as_json: bool, plain: bool) -> None:

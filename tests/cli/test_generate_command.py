@@ -148,3 +148,12 @@ def test_help_starts_no_heavy_import() -> None:
     code += "; print(sorted(bad & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("out", ["file", "file/inside", "/dev/null"])
+def test_an_out_that_cannot_be_written_costs_nothing(tmp_path: Path, out: str) -> None:
+    (tmp_path / "file").write_text("kept\n")
+    done = run("generate", str(EXAMPLE / "spec.md"), "--model", REPLAY, "--out", out, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
