@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from process_search import processes_with
 
 from rtlagent.config import ToolConfig
 
@@ -39,16 +40,3 @@ def marker() -> Iterator[str]:
     yield name
     for process in processes_with(name):
         os.kill(process, 9)
-
-
-def processes_with(argument: str) -> list[int]:
-    """Return the processes that have `argument` in their command line, zombies left out."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if any(argument.encode() in word for word in words) and int(folder.name) != os.getpid():
-            found.append(int(folder.name))
-    return found

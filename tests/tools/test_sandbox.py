@@ -15,7 +15,7 @@ from pathlib import Path
 
 import platformdirs
 import pytest
-from conftest import processes_with
+from process_search import processes_with
 
 import rtlagent
 from rtlagent.config import Limits, ToolConfig, resource_dir

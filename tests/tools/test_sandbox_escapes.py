@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from conftest import processes_with
+from process_search import processes_with
 
 import rtlagent
 from rtlagent.config import Limits, ToolConfig

@@ -109,7 +109,7 @@ def test_doctor_prints_a_table_and_succeeds() -> None:
     result = CliRunner().invoke(app, ["doctor"])
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0].split() == ["tool", "found", "version", "needed", "used", "for"]
+    assert lines[0].split() == ["tool", "found", "version", "needed", "used", "for", "installed", "by"]
     assert any(re.match(r"bwrap +yes +\d", line) for line in lines)
     assert lines[-1] == "everything required is there"
 
