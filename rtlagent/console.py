@@ -13,8 +13,14 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
-GATES = ("lint", "elaborate", "simulate", "tests", "equiv", "synthesize", "place_and_route")
-_SHORT = {"elaborate": "elab", "simulate": "sim", "synthesize": "synth", "place_and_route": "pnr"}
+GATES = ("lint", "elaborate", "simulate", "tests", "equiv", "synthesize", "place_and_route", "cross_check")
+_SHORT = {
+    "elaborate": "elab",
+    "simulate": "sim",
+    "synthesize": "synth",
+    "place_and_route": "pnr",
+    "cross_check": "cross",
+}
 _MARK = {"PASS": "ok", "FAIL": "FAIL", "ERROR": "ERROR", "TIMEOUT": "TIMEOUT", "SKIPPED": "-", "UNPROVEN": "UNPROVEN"}
 
 

@@ -1,7 +1,8 @@
 """The ordered gates: verify(candidate, spec) -> Verdict.
 
 lint -> elaborate -> simulate (oracle) -> tests (the user's) -> equiv (optimise requests) ->
-synthesize -> requirements -> place_and_route. The first failing gate ends the list. Simulation and
+synthesize -> requirements -> place_and_route -> cross_check (the oracle again, on Verilator, for a
+candidate that has met everything else). The first failing gate ends the list. Simulation and
 synthesis do not depend on each other and run side by side; what ran beyond the first failure is
 thrown away, so that the verdict reads the same however the machine was loaded.
 """
@@ -52,6 +53,13 @@ _LATCH_WANTED = re.compile(
     re.I,
 )
 """A latch as a thing that is asked for; data that is "latched" and "no latches" ask for none."""
+_DEPENDS_ON_X = Diagnostic(
+    "rtlagent",
+    Severity.ERROR,
+    "DEPENDS_ON_X",
+    "the design passes while unknown values are X, and fails when they are random, as in hardware",
+    hint="reset every register that an output depends on; no === x, no casex; index within bounds",
+)
 MIN_CYCLES = 100
 """Fewer checked cycles than this make a weak verdict (judgement; see `grade`)."""
 
@@ -65,6 +73,8 @@ class Bench:
     baseline: tuple[SourceFile, ...] = ()
     """Existing RTL that an optimised candidate must be equivalent to; empty: no such gate."""
     simulator: str = "auto"
+    cross_check: bool = True
+    """Replay the trace on Verilator as well, from random initial values, before a candidate may pass."""
     mutants: int = 16
     """Wrong versions of a passing design on which the tests themselves are judged; 0: none."""
 
@@ -102,6 +112,9 @@ class Verifier:
         verdict = Verdict(passed=False, grade=Grade.NONE, steps=tuple(steps))
         unmet = _unmet(spec.requirements, verdict) if _reached_synthesis(steps) else ()
         passed = not unmet and all(s.passed for s in steps) and any(s.step in _FUNCTION_STEPS for s in steps)
+        if passed and self.bench.trace is not None and self.bench.cross_check:
+            passed = add(self._cross_check(candidate, spec))
+            verdict = replace(verdict, steps=tuple(steps))
         grade, reason = self._grade(candidate, spec, steps) if passed else (Grade.NONE, "the candidate did not pass")
         return replace(verdict, passed=passed, unmet=unmet, grade=grade, grade_reason=reason)
 
@@ -206,26 +219,40 @@ class Verifier:
         return self._cached("elaborate", candidate, [spec.top, spec.ports], run)
 
     def _simulate(self, candidate: Candidate, spec: Spec) -> StepResult:
+        return self._replay(candidate, spec, "simulate", self.bench.simulator)
+
+    def _cross_check(self, candidate: Candidate, spec: Spec) -> StepResult:
+        """Replay the trace with known but random values wherever the design leaves them open.
+
+        Icarus alone would pass a design that works only while a register is X: a branch on X is taken as
+        false, as no hardware does. Two-state simulation from random values tells them apart.
+        """
+        return self._replay(candidate, spec, "cross_check", "verilator")
+
+    def _replay(self, candidate: Candidate, spec: Spec, step: str, simulator: str) -> StepResult:
         trace = self.bench.trace
         assert trace is not None
 
         def run(keep: Path) -> StepResult:
             from rtlagent.tools.scoreboard import check_trace
 
-            return check_trace(
+            result = check_trace(
                 candidate.files,
                 trace,
                 top=_top(spec),
                 ports=spec.ports,
                 clock=spec.clock,
                 reset=spec.reset,
-                simulator=self.bench.simulator,
+                simulator=simulator,
                 keep_dir=keep,
                 config=self.config,
             )
+            if step == "cross_check" and result.status is not Status.PASS:
+                result = replace(result, diagnostics=(*result.diagnostics, _DEPENDS_ON_X))
+            return replace(result, step=step)
 
-        inputs = [spec.top, spec.ports, spec.clock, spec.reset, trace, self.bench.simulator]
-        return self._cached("simulate", candidate, inputs, run)
+        inputs = [spec.top, spec.ports, spec.clock, spec.reset, trace, simulator]
+        return self._cached(step, candidate, inputs, run)
 
     def _tests(self, candidate: Candidate, spec: Spec) -> StepResult:
         def run(keep: Path) -> StepResult:

@@ -95,7 +95,7 @@ def failing_codes(verdict) -> set[str]:
 def test_a_right_design_passes_every_gate_in_order(verifier: Verifier) -> None:
     verdict = verifier(design(), SPEC)
     assert verdict.passed
-    assert [s.step for s in verdict.steps] == ["lint", "elaborate", "simulate", "synthesize"]
+    assert [s.step for s in verdict.steps] == ["lint", "elaborate", "simulate", "synthesize", "cross_check"]
     assert verdict.grade is Grade.MODERATE
     assert verdict.metrics.ffs == 4
 
@@ -135,6 +135,43 @@ def test_wrong_ports_are_named_before_simulation(verifier: Verifier) -> None:
     verdict = verifier(design(renamed), SPEC)
     assert verdict.failing.step == "elaborate"
     assert {"PORT_MISSING", "PORT_EXTRA"} <= failing_codes(verdict)
+
+
+X_DEPENDENT = {
+    "a branch on X": (
+        "reg u, s;\n    always @(posedge clk) begin\n        u <= ~u;\n        if (u) s <= 1'b0;\n"
+        "        else if (~u) s <= 1'b0;\n        else s <= 1'b1;\n    end",
+        "s",
+    ),
+    "a comparison with x": ("reg u;\n    always @(posedge clk) u <= ~u;", "(u === 1'bx)"),
+    "an index out of range": (
+        "wire [3:0] k = 4'd1;\n    wire [3:0] i = {2'b11, en, 1'b0};\n    wire t = k[i];",
+        "(t === 1'bx)",
+    ),
+    "a division by zero": ("wire [3:0] t = {3'd0, en} / {3'd0, en & ~en};", "(t === 4'bx)"),
+}
+
+
+@pytest.mark.parametrize("kind", X_DEPENDENT)
+def test_a_design_that_works_only_while_something_is_x_fails(kind: str, verifier: Verifier) -> None:
+    extra, condition = X_DEPENDENT[kind]
+    text = RTL.replace("    always", f"    {extra}\n    always", 1).replace(
+        "else if (en)", f"else if (en && {condition})"
+    )
+    verdict = verifier(design(text), SPEC)
+    assert not verdict.passed
+    if verdict.failing.step == "cross_check":
+        assert "DEPENDS_ON_X" in failing_codes(verdict)
+
+
+def test_a_forgotten_reset_that_x_hides_fails_the_cross_check(verifier: Verifier) -> None:
+    extra, condition = X_DEPENDENT["a branch on X"]
+    text = RTL.replace("    always", f"    {extra}\n    always", 1).replace(
+        "else if (en)", f"else if (en && {condition})"
+    )
+    icarus_only = replace(verifier, bench=replace(verifier.bench, cross_check=False, simulator="icarus"))
+    assert icarus_only(design(text), SPEC).passed  # the fault is real: a four-state simulator alone lets it through
+    assert verifier(design(text), SPEC).failing.step == "cross_check"
 
 
 def test_a_missed_requirement_is_not_a_pass(verifier: Verifier) -> None:

@@ -67,7 +67,7 @@ def evidence_of(verdict: Verdict | None, state: Mapping[str, Any], seed: int, pr
     return Evidence(
         oracle_sha=state.get("golden") or None,
         seed=seed,
-        checked_cycles=sum(t.checked_cycles or 0 for s in steps for t in s.tests),
+        checked_cycles=sum(t.checked_cycles or 0 for s in steps if s.step != "cross_check" for t in s.tests),
         tool_versions={s.step: s.tool_version for s in steps},
         prompts_sha=prompts_sha,
     )

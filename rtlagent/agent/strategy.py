@@ -19,7 +19,7 @@ MAX_LINES = 4
 MAX_ORACLE_FIXES = 4
 MAX_STALLED_REQUIREMENT = 4
 """Attempts in a row that miss only a requirement and come no closer to it."""
-GATES = ("lint", "elaborate", "simulate", "tests", "equiv", "synthesize", "place_and_route")
+GATES = ("lint", "elaborate", "simulate", "tests", "equiv", "synthesize", "place_and_route", "cross_check")
 
 
 def signature(verdict: Verdict) -> str:
