@@ -4,6 +4,7 @@
 RtlagentError                  exit code  meaning
 ├── UsageError                     2      the user's input is wrong; nothing was spent
 │   ├── SpecError                  2      a spec file is wrong (has a line)
+│   ├── CSourceError               2      C that does not compile, or cannot become hardware (has a line)
 │   └── ConfigError                2      rtlagent.toml, environment or flags are wrong
 ├── LimitError                     3      a budget was reached; the best candidate is kept
 ├── ToolError                      4      a tool is missing, broke, or printed nonsense
@@ -62,6 +63,10 @@ class UsageError(RtlagentError):
 
 class SpecError(UsageError):
     """A spec file cannot be understood; `where` names its line."""
+
+
+class CSourceError(UsageError):
+    """C source that does not compile or cannot become hardware; `where` names its line, `hint` what to change."""
 
 
 class ConfigError(UsageError):

@@ -1,0 +1,1 @@
+"""C to Verilog: clang's IR to a CDFG, transformed, scheduled, bound and emitted. Runs no tool itself."""

@@ -1,0 +1,1 @@
+"""Scheduling: which operation in which cycle."""
