@@ -356,6 +356,8 @@ class Memory:
     """For PARAM: bytes between neighbours in each dimension of the C object."""
     field_bit_offset: int = 0
     """For PARAM: bit offset of the element within the byte at its place (0 unless a bit-field)."""
+    shape: tuple[int, ...] | None = None
+    """The dimensions before linearization, which `byte_strides` belongs to; None: `dims` still are these."""
 
     @property
     def depth(self) -> int:
