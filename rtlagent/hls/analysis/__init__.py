@@ -1,0 +1,1 @@
+"""What passes ask about a function before they change it."""
