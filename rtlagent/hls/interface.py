@@ -40,10 +40,13 @@ class ScalarPort:
 class ArrayPort:
     """A memory (or a register behind a pointer) outside the module.
 
-    Protocol `ap_memory`, for each port number P below `ports`: outputs `NAME_addressP` [address_width], `NAME_ceP`, and if written
+    Protocol `ap_memory`, for each port number P below `ports`: outputs `NAME_addressP` [address_width], `NAME_ceP`,
+    and if written
     `NAME_weP`, `NAME_dP` [width]; input `NAME_qP` [width] if read, valid in the cycle after ceP.
-    Protocol `ap_vld` (one element): input `NAME_i` [width] if read (stable from ap_start to ap_done, but see below), outputs `NAME_o` [width]
-    and `NAME_o_ap_vld` (one cycle a write) if written. An element that is read and written: what was written is kept inside,
+    Protocol `ap_vld` (one element): input `NAME_i` [width] if read (stable from ap_start to ap_done, but see below),
+    outputs `NAME_o` [width]
+    and `NAME_o_ap_vld` (one cycle a write) if written. An element that is read and written: what was written is kept
+    inside,
     the module never reads its own write back through `NAME_i`.
     """
 
@@ -71,7 +74,9 @@ class ArrayPort:
 
 @dataclass(frozen=True)
 class StreamPort:
-    """An AXI4-Stream-like FIFO channel: NAME_dout/NAME_empty_n/NAME_read for inputs, NAME_din/NAME_full_n/NAME_write for outputs."""
+    """An AXI4-Stream-like FIFO channel: NAME_dout/NAME_empty_n/NAME_read for inputs, NAME_din/NAME_full_n/NAME_write
+    for outputs.
+    """
 
     name: str
     width: int
@@ -83,8 +88,10 @@ class StreamPort:
 class Interface:
     """The whole module.
 
-    Control (ap_ctrl_hs): inputs ap_clk, ap_rst (synchronous, active high), ap_start; outputs ap_done (one cycle), ap_idle, ap_ready; ap_return
-    [result_width] valid with ap_done and until the next ap_start. A call begins in a cycle with ap_start and ap_idle (or directly after
+    Control (ap_ctrl_hs): inputs ap_clk, ap_rst (synchronous, active high), ap_start; outputs ap_done (one cycle),
+    ap_idle, ap_ready; ap_return
+    [result_width] valid with ap_done and until the next ap_start. A call begins in a cycle with ap_start and ap_idle
+    (or directly after
     ap_done); ap_start stays high until ap_ready, which comes with ap_done.
     """
 

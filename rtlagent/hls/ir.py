@@ -72,7 +72,8 @@ class Opcode(StrEnum):
     COPY = "copy"
     """The operand itself; keeps a value apart from its source (a phi's next value in a pipelined loop)."""
     LOAD = "load"
-    """Operands: one subscript a dimension of `memory` (any widths, unsigned, in range where the program is defined). W = memory.width."""
+    """Operands: one subscript a dimension of `memory` (any widths, unsigned, in range where the program is defined).
+    W = memory.width."""
     STORE = "store"
     """Operands: the data (memory.width), then the subscripts. Width 0."""
     CALL = "call"
@@ -345,7 +346,8 @@ class Memory:
     ports: int = 2
     """Accesses a cycle: each a read or a write."""
     interface: str | None = None
-    """For PARAM: `ap_memory`, `ap_none`, `ap_vld`, `s_axilite`, `axis`; None: chosen by use (one element: ap_vld, else ap_memory)."""
+    """For PARAM: `ap_memory`, `ap_none`, `ap_vld`, `s_axilite`, `axis`; None: chosen by use (one element: ap_vld,
+    else ap_memory)."""
     argument: str = ""
     """For PARAM: the C parameter or global it stands for."""
     field_path: tuple[str, ...] = ()
@@ -470,7 +472,5 @@ def replace_uses(function: Function, replacement: dict[Value, Value]) -> None:
         end = block.terminator
         if isinstance(end, Branch):
             end.condition = final(end.condition)
-        elif isinstance(end, Switch):
-            end.value = final(end.value)
-        elif isinstance(end, Return) and end.value is not None:
+        elif isinstance(end, Switch) or (isinstance(end, Return) and end.value is not None):
             end.value = final(end.value)

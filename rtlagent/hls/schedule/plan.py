@@ -29,13 +29,18 @@ class Slot:
 class BlockPlan:
     """The schedule of one block.
 
-    A sequential block occupies `length` >= 1 states, left at the end of the last one; the terminator's operands are used in
+    A sequential block occupies `length` >= 1 states, left at the end of the last one; the terminator's operands are
+    used in
     cycle length - 1, and so are the values that flow into the successors' phis.
 
-    A pipelined loop (`ii` is set) is a block that branches to itself. Iteration n starts at cycle n * ii and takes `length` cycles. The
-    branch condition is ready at a cycle <= ii - 1. A phi's value is a register: a use in cycle u of an iteration takes what the iteration before
-    computed, so the next value v of each phi satisfies ready(v) + 1 <= u + ii for each use u of the phi (v is always an Op of the
-    same block, or an invariant; a phi whose next value is another phi goes through a COPY). Values that flow out of the loop are those of its
+    A pipelined loop (`ii` is set) is a block that branches to itself. Iteration n starts at cycle n * ii and takes
+    `length` cycles. The
+    branch condition is ready at a cycle <= ii - 1. A phi's value is a register: a use in cycle u of an iteration
+    takes what the iteration before
+    computed, so the next value v of each phi satisfies ready(v) + 1 <= u + ii for each use u of the phi (v is always
+    an Op of the
+    same block, or an invariant; a phi whose next value is another phi goes through a COPY). Values that flow out of
+    the loop are those of its
     last iteration and are there at the end of its last cycle.
     """
 
@@ -48,7 +53,8 @@ class BlockPlan:
     ii_minimum: int | None = None
     """The greatest lower bound found: recurrences and resources."""
     limited_by: str = ""
-    """In the user's words, such as `port of a: 4 reads, 1 port: array_partition a cyclic 4`; empty if II is 1 or not pipelined."""
+    """In the user's words, such as `port of a: 4 reads, 1 port: array_partition a cyclic 4`; empty if II is 1 or not
+    pipelined."""
 
 
 @dataclass

@@ -1,0 +1,183 @@
+"""Verilog from a scheduled and bound module: one FSM of tokens, a datapath, memories, ap_ctrl_hs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rtlagent.hls.bind import Binding
+from rtlagent.hls.emit.control import Control
+from rtlagent.hls.emit.datapath import Datapath
+from rtlagent.hls.emit.expressions import literal, vector
+from rtlagent.hls.emit.memories import MemoryWriter, array_port
+from rtlagent.hls.emit.names import Names, legal
+from rtlagent.hls.emit.sheet import CLOCK, RESET, Sheet, any_of, choose
+from rtlagent.hls.emit.timing import Timing
+from rtlagent.hls.interface import Argument, ArrayPort, Interface, ScalarPort
+from rtlagent.hls.ir import Function, Memory, MemoryKind, Module, Return
+from rtlagent.hls.schedule.plan import FunctionPlan
+
+_CONTROL_PORTS = ("ap_clk", "ap_rst", "ap_start", "ap_done", "ap_idle", "ap_ready", "ap_return")
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """The hardware."""
+
+    verilog: str
+    interface: Interface
+
+
+def emit(
+    module: Module,
+    plans: dict[Function, FunctionPlan],
+    binding: Binding,
+    *,
+    arguments: tuple[Argument, ...] = (),
+    storage: dict[Memory, str],
+    header: str = "",
+) -> Emitted:
+    """Write the module. `storage` says for each memory `register`, `lutram` or `bram`; `header` is a comment's text."""
+    return _Emission(module, plans, binding, arguments, storage).run(header)
+
+
+class _Emission:
+    def __init__(
+        self,
+        module: Module,
+        plans: dict[Function, FunctionPlan],
+        binding: Binding,
+        arguments: tuple[Argument, ...],
+        storage: dict[Memory, str],
+    ) -> None:
+        self.module = module
+        self.top = module.top
+        self.arguments = arguments
+        self.storage = storage
+        self.sheet = Sheet()
+        self.names = Names()
+        self.timing = Timing(plans)
+        self.datapath = Datapath(module, self.timing, self.sheet, self.names, binding)
+        self.start = "ap_idle & ap_start"
+        self.datapath.control = Control(module, self.timing, self.sheet, self.names, self.datapath.use, self.start)
+
+    def run(self, header: str) -> Emitted:
+        if isinstance(self.top.entry.terminator, Return):
+            self.timing.lengthen(self.top.entry, 2)  # ap_done never comes in the cycle of ap_start
+        self._ports()
+        control, datapath = self.datapath.control, self.datapath
+        control.declare()
+        datapath.operations()
+        control.connect()
+        datapath.calls()
+        datapath.edges()
+        self._finish()
+        datapath.registers()
+        arrays = self._memories()
+        interface = Interface(
+            module=legal(self.top.name),
+            result_width=self.top.width,
+            result_signed=self.top.signed,
+            scalars=tuple(ScalarPort(datapath.params[p], p.width, p.signed, p.name) for p in self.top.params),
+            arrays=tuple(arrays),
+            arguments=self.arguments,
+            control=self.module.control,
+        )
+        return Emitted(self._render(header), interface)
+
+    def _ports(self) -> None:
+        sheet, names = self.sheet, self.names
+        for name in (CLOCK, RESET, "ap_start"):
+            sheet.input(names.reserve(name), 1)
+        for name in ("ap_done", "ap_idle", "ap_ready"):
+            sheet.output(names.reserve(name), 1)
+        if self.top.width:
+            sheet.output(names.reserve("ap_return"), self.top.width)
+        for param in self.top.params:
+            name = names.fresh(param.name)
+            sheet.input(name, param.width)
+            self.datapath.params[param] = name
+        for memory in self.module.memories:
+            if memory.kind is MemoryKind.PARAM:
+                memory.name = names.fresh(memory.name)
+                for port in (0, 1):
+                    for suffix in ("address", "ce", "we", "d", "q"):
+                        names.fresh(f"{memory.name}_{suffix}{port}")
+                for suffix in ("i", "o", "o_ap_vld"):
+                    names.fresh(f"{memory.name}_{suffix}")
+        for function in self.module.functions:
+            if function is not self.top:
+                for param in function.params:
+                    name = names.fresh(f"{function.name}_{param.name}")
+                    self.datapath.params[param] = sheet.register(name, param.width)
+
+    def _finish(self) -> None:
+        sheet, control = self.sheet, self.datapath.control
+        returns = control.returns.get(self.top, [])
+        done = sheet.wire(self.names.fresh("finishing"), 1, any_of([condition for condition, _, _ in returns]))
+        idle = sheet.register(self.names.fresh("st_idle"), 1, reset=1)
+        sheet.write(idle, done, "1'd1")
+        sheet.write(idle, "ap_start", "1'd0")
+        sheet.assign("ap_idle", idle)
+        sheet.assign("ap_done", done)
+        sheet.assign("ap_ready", done)
+        if self.top.width:
+            sources = []
+            for condition, value, block in returns:
+                text = (
+                    literal(0, self.top.width)
+                    if value is None
+                    else self.datapath.use(value, block, control.last(block))
+                )
+                sources.append((condition, text))
+            now = sheet.wire(self.names.fresh("result_now"), self.top.width, choose(sources, self.top.width))
+            kept = sheet.register(self.names.fresh("result_kept"), self.top.width)
+            sheet.write(kept, done, now)
+            sheet.assign("ap_return", f"{done} ? {now} : {kept}")
+
+    def _memories(self) -> list[ArrayPort]:
+        ports = []
+        for memory in self.module.memories:
+            accesses = self.datapath.accesses.get(memory, [])
+            if not accesses:
+                continue
+            if memory.kind is MemoryKind.PARAM:
+                writer = MemoryWriter(self.sheet, self.names, memory, memory.name, accesses)
+                if (memory.interface or ("ap_vld" if memory.depth == 1 else "ap_memory")) == "ap_memory":
+                    nets = writer.memory_ports()
+                    ports.append(array_port(memory, accesses, "ap_memory"))
+                else:
+                    nets = writer.pointer(self.start)
+                    ports.append(array_port(memory, accesses, "ap_vld"))
+            else:
+                writer = MemoryWriter(self.sheet, self.names, memory, self.names.fresh(memory.name), accesses)
+                nets = writer.registers() if self.storage[memory] == "register" else writer.array()
+            for op, net in nets.items():
+                self.sheet.wire(self.datapath.net(op), op.width, net)
+        return ports
+
+    def _render(self, header: str) -> str:
+        sheet = self.sheet
+        registers = sheet.render_registers()
+        comment = "".join(f"// {line}\n" for line in header.splitlines())
+        parts = [
+            comment + "`default_nettype none",
+            f"module {legal(self.top.name)} (\n  " + ",\n  ".join(sheet.ports) + "\n);",
+            *(_indented(lines) for lines in (sheet.declarations, sheet.nets, registers[: _count(registers)])),
+            *(_indented(lines) for lines in (sheet.assigns, registers[_count(registers) :], sheet.blocks)),
+            "endmodule",
+            *sheet.submodules.values(),
+            "`default_nettype wire",
+        ]
+        return "\n\n".join(p for p in parts if p) + "\n"
+
+
+def _count(registers: list[str]) -> int:
+    """Return how many of the lines are declarations."""
+    return next((i for i, line in enumerate(registers) if not line.startswith("reg ")), len(registers))
+
+
+def _indented(lines: list[str]) -> str:
+    return "\n".join(f"  {line}" for text in lines for line in text.splitlines())
+
+
+__all__ = ["Emitted", "emit", "vector"]

@@ -1,0 +1,293 @@
+"""The datapath: a net for each operation, registers for what outlives its cycle, units for what is shared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rtlagent.hls.bind import Binding, DividerUnit, MultiplierUnit
+from rtlagent.hls.emit.control import Control
+from rtlagent.hls.emit.divider import pipeline_divider, sequential_divider
+from rtlagent.hls.emit.expressions import expression, literal
+from rtlagent.hls.emit.memories import Access
+from rtlagent.hls.emit.names import Names
+from rtlagent.hls.emit.sheet import Sheet, any_of, choose
+from rtlagent.hls.emit.timing import Timing, waits
+from rtlagent.hls.ir import (
+    DIVISIONS,
+    Block,
+    Const,
+    Function,
+    Memory,
+    Module,
+    Op,
+    Opcode,
+    Param,
+    Phi,
+    Place,
+    Value,
+)
+
+_SIGNED_DIVISIONS = frozenset({Opcode.SDIV, Opcode.SREM})
+_QUOTIENTS = frozenset({Opcode.UDIV, Opcode.SDIV})
+_MEMORY = frozenset({Opcode.LOAD, Opcode.STORE})
+
+
+@dataclass
+class Datapath:
+    """Writes everything but control and memories."""
+
+    module: Module
+    timing: Timing
+    sheet: Sheet
+    names: Names
+    binding: Binding
+    params: dict[Param, str] = field(default_factory=dict)
+    accesses: dict[Memory, list[Access]] = field(default_factory=dict)
+    _nets: dict[Op, str] = field(default_factory=dict)
+    _chains: dict[Value, list[str]] = field(default_factory=dict)
+    control: Control = field(init=False)
+
+    def use(self, value: Value, block: Block, cycle: int) -> str:
+        """Return the text of a value as a use in `cycle` of `block` takes it."""
+        if isinstance(value, Const):
+            return literal(value.value, value.width)
+        if isinstance(value, Param):
+            return self.params[value]
+        source = self.timing.source(value, block, cycle)
+        if source.stage == 0:
+            assert isinstance(value, Op)
+            return self.net(value)
+        return self._chain(value, source.stage)
+
+    def net(self, op: Op) -> str:
+        """Return the name of the net that carries an operation's result in the cycle in which it is ready."""
+        if op not in self._nets:
+            self._nets[op] = self.names.fresh(op.name or f"{op.opcode}_{_line(op.place)}")
+        return self._nets[op]
+
+    def _chain(self, value: Value, stage: int) -> str:
+        chain = self._chains.setdefault(value, [])
+        while len(chain) < stage:
+            if isinstance(value, Phi):
+                wish = (value.name or "phi") + (f"_r{len(chain) + 1}" if chain else "")
+            else:
+                assert isinstance(value, Op)
+                wish = f"{self.net(value)}_r{len(chain) + 1 if chain else ''}"
+            chain.append(self.sheet.register(self.names.fresh(wish), value.width))
+        return chain[stage - 1]
+
+    def operations(self) -> None:
+        """Write a net for each operation, and note the memory accesses."""
+        for function in self.module.functions:
+            for block in function.blocks:
+                for op in block.ops:
+                    if op.opcode in _MEMORY:
+                        self._access(op, block)
+                    elif op.opcode is Opcode.CALL or op.opcode in DIVISIONS or op in self.binding.unit_of:
+                        continue
+                    else:
+                        self._pure(op, block)
+        for unit in self.binding.multipliers:
+            self._multiplier(unit)
+        for divider in self.binding.dividers:
+            self._divider(divider)
+
+    def _operands(self, op: Op, block: Block) -> list[str]:
+        cycle = self.timing.slot(op).cycle
+        return [self.use(a, block, cycle) for a in op.args]
+
+    def _pure(self, op: Op, block: Block) -> None:
+        slot = self.timing.slot(op)
+        operands = self._operands(op, block)
+        if any(isinstance(a, Const) for a in op.args) and op.opcode is Opcode.TRUNC:
+            constant = op.args[0]
+            assert isinstance(constant, Const)
+            text = literal(constant.value & ((1 << op.width) - 1), op.width)
+        else:
+            text = expression(op, operands)
+        net = self.net(op)
+        if slot.latency == 0:
+            self.sheet.wire(net, op.width, text, _comment(op.place))
+            return
+        stage = self.sheet.wire(self.names.fresh(f"{net}_now"), op.width, text, _comment(op.place))
+        self._pipeline(net, stage, op.width, slot.latency)
+
+    def _pipeline(self, net: str, stage: str, width: int, latency: int) -> None:
+        for _ in range(latency):
+            register = self.sheet.register(self.names.fresh(f"{net}_stage"), width)
+            self.sheet.write(register, "", stage)
+            stage = register
+        self.sheet.wire(net, width, stage)
+
+    def _access(self, op: Op, block: Block) -> None:
+        memory = op.memory
+        assert memory is not None
+        slot = self.timing.slot(op)
+        subscript = op.subscripts[0]
+        self.accesses.setdefault(memory, []).append(
+            Access(
+                op=op,
+                token=self.control.token(block, slot.cycle),
+                predicate="" if op.predicate is None else self.use(op.predicate, block, slot.cycle),
+                address=self._address(subscript, memory, block, slot.cycle),
+                data=self.use(op.args[0], block, slot.cycle) if op.opcode is Opcode.STORE else "",
+                port=self.binding.ports[op],
+                latency=slot.latency,
+            )
+        )
+
+    def _address(self, subscript: Value, memory: Memory, block: Block, cycle: int) -> str:
+        width = max(1, (memory.depth - 1).bit_length())
+        text = self.use(subscript, block, cycle)
+        if isinstance(subscript, Const):
+            return literal(subscript.value & ((1 << width) - 1), width)
+        if subscript.width < width:
+            return f"{{{literal(0, width - subscript.width)}, {text}}}"
+        if subscript.width > width:
+            return f"{text}[{width - 1}:0]" if width > 1 else f"{text}[0]"
+        return text
+
+    def _multiplier(self, unit: MultiplierUnit) -> None:
+        sources: tuple[list[tuple[str, str]], list[tuple[str, str]]] = ([], [])
+        for op in unit.ops:
+            block = self.timing.home(op)
+            cycle = self.timing.slot(op).cycle
+            token = self.control.token(block, cycle)
+            for side, arg in zip(sources, op.args, strict=True):
+                side.append((token, self.use(arg, block, cycle)))
+        width = unit.width
+        name = self.names.fresh("multiplier")
+        a = self.sheet.wire(self.names.fresh(f"{name}_a"), width, choose(sources[0], width))
+        b = self.sheet.wire(self.names.fresh(f"{name}_b"), width, choose(sources[1], width))
+        product = self.sheet.wire(self.names.fresh(f"{name}_now"), width, f"$signed({a}) * $signed({b})")
+        self._pipeline(name, product, width, unit.latency)
+        for op in unit.ops:
+            self.sheet.wire(self.net(op), op.width, name, _comment(op.place))
+
+    def _divider(self, unit: DividerUnit) -> None:
+        width = unit.width
+        instance = self.names.fresh("divider")
+        kind = f"{self.module.top.name}_divider_{width}" + (f"_{unit.latency}" if unit.latency else "")
+        self.sheet.submodules[kind] = (
+            pipeline_divider(kind, width, unit.latency) if unit.latency else sequential_divider(kind, width)
+        )
+        tokens, signs = [], []
+        sides: tuple[list[tuple[str, str]], list[tuple[str, str]]] = ([], [])
+        for op in unit.ops:
+            block = self.timing.home(op)
+            cycle = self.control.last(block) if waits(op, self.timing.plan(block)) else self.timing.slot(op).cycle
+            token = self.control.token(block, cycle)
+            tokens.append(token)
+            signed = op.opcode in _SIGNED_DIVISIONS
+            if signed:
+                signs.append(token)
+            for side, arg in zip(sides, op.args, strict=True):
+                side.append((token, _extend(self.use(arg, block, cycle), arg, width, signed=signed)))
+        start = self.sheet.wire(self.names.fresh(f"{instance}_start"), 1, any_of(tokens))
+        sign = self.sheet.wire(self.names.fresh(f"{instance}_is_signed"), 1, any_of(signs))
+        dividend = self.sheet.wire(self.names.fresh(f"{instance}_dividend"), width, choose(sides[0], width))
+        divisor = self.sheet.wire(self.names.fresh(f"{instance}_divisor"), width, choose(sides[1], width))
+        results = {}
+        wanted = {op.opcode in _QUOTIENTS: None for op in unit.ops}
+        for quotient in wanted:
+            results[quotient] = self.names.fresh(f"{instance}_{'quotient' if quotient else 'remainder'}")
+            self.sheet.nets.append(f"wire [{width - 1}:0] {results[quotient]};")
+        pins = [".ap_clk(ap_clk)"] if unit.latency else [".ap_clk(ap_clk)", ".ap_rst(ap_rst)"]
+        pins += [f".start({start})", f".is_signed({sign})", f".dividend({dividend})", f".divisor({divisor})"]
+        if not unit.latency:
+            done = self.names.fresh(f"{instance}_done")
+            self.sheet.nets.append(f"wire {done};")
+            pins.append(f".done({done})")
+            for op in unit.ops:
+                self.control.set_done(self.timing.home(op), done)
+        pins.append(f".quotient({results.get(True, '')})")
+        pins.append(f".remainder({results.get(False, '')})")
+        self.sheet.blocks.append(f"{kind} {instance} (\n  " + ",\n  ".join(pins) + "\n);")
+        for op in unit.ops:
+            text = results[op.opcode in _QUOTIENTS]
+            self.sheet.wire(self.net(op), op.width, text if op.width == width else f"{text}[{op.width - 1}:0]")
+
+    def calls(self) -> None:
+        """Write the parameters' registers and the results of calls."""
+        for callee in self.module.functions:
+            for number, param in enumerate(callee.params):
+                for block, call in self.control.sites(callee):
+                    last = self.control.last(block)
+                    value = self.use(call.args[number], block, last)
+                    self.sheet.write(self.params[param], self.control.token(block, last), value)
+            if not callee.width:
+                continue
+            for _, call in self.control.sites(callee):
+                self.sheet.wire(self.net(call), call.width, self._returned(callee))
+
+    def _returned(self, callee: Function) -> str:
+        sources = []
+        for condition, value, block in self.control.returns[callee]:
+            assert value is not None
+            sources.append((condition, self.use(value, block, self.control.last(block))))
+        return choose(sources, callee.width)
+
+    def edges(self) -> None:
+        """Write the phis' registers: what each edge brings, and what each iteration leaves for the next."""
+        for edge in self.control.edges:
+            last = self.control.last(edge.source)
+            for phi in edge.target.phis:
+                target = self._chain(phi, 1)
+                text = self.use(phi.incoming[edge.source], edge.source, last)
+                if text != target:
+                    self.sheet.write(target, edge.condition, text)
+        for function in self.module.functions:
+            for block in function.blocks:
+                if self.timing.plan(block).ii is None:
+                    continue
+                for phi in block.phis:
+                    cycle = self.timing.written(phi)
+                    target = self._chain(phi, 1)
+                    text = self.use(phi.incoming[block], block, cycle)
+                    if text != target:
+                        self.sheet.write(target, self.control.token(block, cycle), text)
+
+    def registers(self) -> None:
+        """Write the chains of all values that some use takes from a register; last, when all uses are known."""
+        for value, stages in list(self.timing.stages.items()):
+            block = self.timing.home(value)
+            plan = self.timing.plan(block)
+            if isinstance(value, Phi):
+                first_written = self.timing.written(value) if plan.ii is not None else 0
+                start = 2
+            else:
+                assert isinstance(value, Op)
+                if stages == 0:
+                    continue
+                if waits(value, plan):
+                    self._chain(value, 1)
+                    for edge in self.control.edges:
+                        if edge.source is block:
+                            self.sheet.write(self._chain(value, 1), edge.condition, self.net(value))
+                    continue
+                first_written = self.timing.slot(value).ready
+                start = 1
+            for stage in range(start, stages + 1):
+                before = self.net(value) if stage == 1 and isinstance(value, Op) else self._chain(value, stage - 1)
+                cycle = first_written + (stage - (1 if start == 1 else 2)) * (plan.ii or 0)
+                target = self._chain(value, stage)
+                self.sheet.write(target, self.control.token(block, cycle), before)
+
+
+def _line(place: Place | None) -> str:
+    return f"l{place.line}" if place else "v"
+
+
+def _comment(place: Place | None) -> str:
+    return f"{place.path}:{place.line}" if place else ""
+
+
+def _extend(text: str, value: Value, width: int, *, signed: bool) -> str:
+    if isinstance(value, Const):
+        return literal((value.signed if signed else value.value) & ((1 << width) - 1), width)
+    if value.width == width:
+        return text
+    if not signed:
+        return f"{{{literal(0, width - value.width)}, {text}}}"
+    sign = f"{text}[{value.width - 1}]" if value.width > 1 else text
+    return f"{{{{{width - value.width}{{{sign}}}}}, {text}}}"
