@@ -74,8 +74,9 @@ class ArrayPort:
 
 @dataclass(frozen=True)
 class StreamPort:
-    """An AXI4-Stream-like FIFO channel: NAME_dout/NAME_empty_n/NAME_read for inputs, NAME_din/NAME_full_n/NAME_write
-    for outputs.
+    """A FIFO channel outside the module.
+
+    Inputs have NAME_dout, NAME_empty_n and NAME_read, outputs NAME_din, NAME_full_n and NAME_write.
     """
 
     name: str

@@ -123,7 +123,7 @@ class Datapath:
         memory = op.memory
         assert memory is not None
         slot = self.timing.slot(op)
-        subscript = op.subscripts[0]
+        subscript = op.subscripts[0] if op.subscripts else Const(0, 1)
         self.accesses.setdefault(memory, []).append(
             Access(
                 op=op,

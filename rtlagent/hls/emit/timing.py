@@ -123,9 +123,7 @@ class ScheduleError(AssertionError):
 
 
 def waits(op: Op, plan: BlockPlan) -> bool:
-    """Tell whether an operation holds its block's last cycle until somebody else is done: a call or a sequential
-    division.
-    """
+    """Tell whether an operation holds its block's end until somebody is done: a call or a sequential division."""
     if op.opcode is Opcode.CALL:
         return True
     return plan.ii is None and op.opcode in (Opcode.UDIV, Opcode.SDIV, Opcode.UREM, Opcode.SREM)
