@@ -418,6 +418,28 @@ class ModelReply:
 
 
 @dataclass(frozen=True)
+class LoopReport:
+    """What became of one loop of a C function."""
+
+    label: str
+    """The C label, else `loop_LINE`."""
+    line: int
+    """In the source; 0: unknown."""
+    trip_count: int | None
+    """None: not known."""
+    ii: int | None
+    """Cycles between two iterations; None: not pipelined."""
+    target_ii: int | None
+    """Wanted; None: nothing was asked."""
+    depth: int
+    """Cycles of one iteration."""
+    latency_cycles: int | None
+    """Of the whole loop; None: not bounded."""
+    limited_by: str = ""
+    """Why the II is not smaller, in the user's words; empty: nothing stands against it."""
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """A whole run, as written to report.json."""
 

@@ -1,0 +1,95 @@
+"""The whole way from a C function to a Verilog module."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rtlagent.types import Diagnostic, LoopReport, Metrics, SourceFile
+
+from .bind import bind
+from .emit import emit
+from .emit.names import legal
+from .interface import Interface
+from .ir import Memory, Module
+from .options import Clang, HlsOptions, Remarks
+
+
+@dataclass(frozen=True)
+class HlsResult:
+    """A compiled function."""
+
+    design: SourceFile
+    """`rtl/TOP.v`, one file with everything."""
+    interface: Interface
+    loops: tuple[LoopReport, ...]
+    """In source order."""
+    latency_min_cycles: int | None
+    """From ap_start to ap_done; None: not bounded by constants or loop_tripcount."""
+    latency_max_cycles: int | None
+    estimate: Metrics
+    """Before synthesis; its calibration is in benchmarks/perf."""
+    diagnostics: tuple[Diagnostic, ...]
+    """Warnings and notes, such as pragmas that could not be honoured."""
+    dump: str = ""
+    """The IR after the pass that `options.dump_after` names."""
+
+
+def compile_c(source: SourceFile, options: HlsOptions, clang: Clang) -> HlsResult:
+    """Compile the function `options.top` of a C file.
+
+    Raises:
+        CSourceError: it does not compile, or something in it cannot become hardware.
+        ToolError: clang could not be run.
+    """
+    # Imported here: llvmlite takes a noticeable part of a second.
+    from .estimate import estimate
+    from .frontend import lower
+    from .schedule import schedule
+    from .schedule.report import report_loops
+    from .schedule.storage import storage_of
+    from .text import dump
+    from .transform import run_all
+
+    remarks = Remarks()
+    dumped: list[str] = []
+
+    def after(name: str, module: Module) -> None:
+        if options.dump_after == name:
+            dumped.append(dump(module))
+
+    with _without_collection():
+        lowered = lower(source, options, clang, remarks)
+        module = lowered.module
+        after("frontend", module)
+        run_all(module, options, remarks, after)
+        plans = schedule(module, options, remarks)
+        binding = bind(module, plans)
+        storage: dict[Memory, str] = {m: storage_of(m) for m in module.memories}
+        loops, least, most = report_loops(module, plans)
+        header = f"{legal(options.top)}: compiled from {source.path} for {options.clock_ns:g} ns on {options.target}"
+        emitted = emit(module, plans, binding, arguments=lowered.arguments, storage=storage, header=header)
+    return HlsResult(
+        design=SourceFile(f"rtl/{legal(options.top)}.v", emitted.verilog),
+        interface=emitted.interface,
+        loops=tuple(loops),
+        latency_min_cycles=least,
+        latency_max_cycles=most,
+        estimate=estimate(module, plans, binding, storage, options),
+        diagnostics=tuple(remarks.diagnostics),
+        dump="\n".join(dumped),
+    )
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Keep the cyclic garbage collector still: a compilation makes many long-lived objects and little garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
