@@ -11,7 +11,7 @@ from rtlagent.hls.emit.expressions import literal, vector
 from rtlagent.hls.emit.memories import MemoryWriter, array_port
 from rtlagent.hls.emit.names import Names, legal
 from rtlagent.hls.emit.sheet import CLOCK, RESET, Sheet, any_of, choose
-from rtlagent.hls.emit.timing import Timing
+from rtlagent.hls.bind.timing import Timing
 from rtlagent.hls.interface import Argument, ArrayPort, Interface, ScalarPort
 from rtlagent.hls.ir import Function, Memory, MemoryKind, Module, Return
 from rtlagent.hls.schedule.plan import FunctionPlan

@@ -11,7 +11,7 @@ from rtlagent.hls.emit.expressions import expression, literal
 from rtlagent.hls.emit.memories import Access
 from rtlagent.hls.emit.names import Names
 from rtlagent.hls.emit.sheet import Sheet, any_of, choose
-from rtlagent.hls.emit.timing import Timing, waits
+from rtlagent.hls.bind.timing import Timing, waits
 from rtlagent.hls.ir import (
     DIVISIONS,
     Block,
