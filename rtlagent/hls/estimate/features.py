@@ -141,9 +141,9 @@ def _uses(timing: Timing, function: Function, block: Block) -> None:
         for value in op.operands():
             _use(timing, value, block, cycle)
     end = block.terminator
-    value = end.condition if isinstance(end, Branch) else end.value if isinstance(end, Switch | Return) else None
-    if value is not None:
-        _use(timing, value, block, plan.ii - 1 if plan.ii is not None and isinstance(end, Branch) else last)
+    leaving = end.condition if isinstance(end, Branch) else end.value if isinstance(end, Switch | Return) else None
+    if leaving is not None:
+        _use(timing, leaving, block, plan.ii - 1 if plan.ii is not None and isinstance(end, Branch) else last)
     for target in block.successors():
         for phi in target.phis:
             if target is block and plan.ii is not None:
