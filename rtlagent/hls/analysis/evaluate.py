@@ -21,7 +21,7 @@ _BINARY: dict[Opcode, Callable[[int, int], int]] = {
 }
 
 
-def evaluate(opcode: Opcode, width: int, args: Sequence[int], widths: Sequence[int]) -> int:  # noqa: PLR0912
+def evaluate(opcode: Opcode, width: int, args: Sequence[int], widths: Sequence[int]) -> int:
     """Return the result, unsigned, of a pure operation of `width` bits on unsigned operands of `widths` bits."""
     mask = (1 << width) - 1
     a = args[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from rtlagent.hls.ir import Block, Branch, Function, Jump, LoopDirectives, Op, Phi, Return, Switch, Terminator, Value
 
@@ -44,8 +45,6 @@ def clone_terminator(end: Terminator, values: dict[Value, Value], blocks: dict[B
 
 def clone_directives(directives: LoopDirectives | None) -> LoopDirectives | None:
     """Return an independent copy."""
-    from dataclasses import replace
-
     return None if directives is None else replace(directives)
 
 
@@ -80,9 +79,9 @@ def clone_blocks(
             twin_op.predicate = None if op.predicate is None else values.get(op.predicate, op.predicate)
             copy.ops.append(twin_op)
         for phi in block.phis:
-            twin = values[phi]
-            assert isinstance(twin, Phi)
-            twin.incoming = {targets.get(b, b): values.get(v, v) for b, v in phi.incoming.items()}
+            twin_phi = values[phi]
+            assert isinstance(twin_phi, Phi)
+            twin_phi.incoming = {targets.get(b, b): values.get(v, v) for b, v in phi.incoming.items()}
         copy.terminator = clone_terminator(block.terminator, values, targets)
     return [targets[b] for b in blocks]
 

@@ -17,12 +17,12 @@ done:  %r = phi [entry: 0, loop: %n]            branch %c, loop, left
 
 from __future__ import annotations
 
-from rtlagent.hls.analysis.dominators import Dominators
+from rtlagent.hls.analysis.dominators import Dominators, reverse_postorder
 from rtlagent.hls.analysis.loops import Loop, LoopForest, find_loops
-from rtlagent.hls.ir import Block, Function, Op, Phi, Value, predecessors
+from rtlagent.hls.ir import Block, Function, Jump, Op, Phi, Value, predecessors, replace_uses
 
-from .cloning import insert_block
-from .ssa import repair, uses
+from .cloning import insert_block, rename_incoming
+from .ssa import remove_trivial_phis, repair, uses
 
 
 def simplify(function: Function) -> LoopForest:
@@ -82,8 +82,51 @@ def close(function: Function, loop: Loop) -> None:
             for target in targets:
                 if tree.dominates(block, target):
                     phi = Phi(value.width, name=value.name, place=value.place)
-                    phi.incoming = {s: value for s in sources[target]}
+                    phi.incoming = dict.fromkeys(sources[target], value)
                     target.phis.append(phi)
                     made[target] = phi
             definitions[value] = made
     repair(function, definitions)
+
+
+def drop_unreachable(function: Function) -> None:
+    """Remove the blocks that the entry does not reach, and their edges in phis."""
+    reached = set(reverse_postorder(function))
+    if len(reached) == len(function.blocks):
+        return
+    function.blocks = [b for b in function.blocks if b in reached]
+    for block in function.blocks:
+        for phi in block.phis:
+            phi.incoming = {s: v for s, v in phi.incoming.items() if s in reached}
+    remove_trivial_phis(function)
+
+
+def drop_edge(source: Block, target: Block) -> None:
+    """Forget the edge in the phis of `target`; the terminator is the caller's."""
+    for phi in target.phis:
+        phi.incoming.pop(source, None)
+
+
+def straighten(function: Function) -> None:
+    """Merge each block into its only predecessor where that goes nowhere else."""
+    sources = predecessors(function)
+    gone: set[Block] = set()
+    replacement: dict[Value, Value] = {}
+    for block in function.blocks:
+        if block in gone:
+            continue
+        while isinstance(block.terminator, Jump):
+            target = block.terminator.target
+            if len(sources[target]) != 1 or target is block or target is function.entry or target.directives:
+                break
+            for phi in target.phis:
+                replacement[phi] = phi.incoming[block]
+            block.ops += target.ops
+            block.terminator = target.terminator
+            for after in target.successors():
+                rename_incoming(after, target, block)
+                sources[after] = [block if s is target else s for s in sources[after]]
+            gone.add(target)
+    if gone:
+        function.blocks = [b for b in function.blocks if b not in gone]
+        replace_uses(function, replacement)

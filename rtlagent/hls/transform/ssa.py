@@ -1,4 +1,6 @@
-"""Keep SSA form when a value gets several definitions (Braun et al. 2013, "Simple and efficient construction of SSA form").
+"""Keep SSA form when a value gets several definitions.
+
+After Braun et al. 2013, "Simple and efficient construction of static single assignment form".
 
 ```
 a: %x.1 = add 32 %n, 1            a: %x.1 = add 32 %n, 1
@@ -168,7 +170,10 @@ def homes(function: Function) -> dict[Value, Block]:
 
 
 def uses(function: Function) -> dict[Value, list[tuple[Block, Op | Phi | None]]]:
-    """Map each value to its users: (block, operation), (source block of the edge, phi) or (block, None) for a terminator."""
+    """Map each value to its users.
+
+    A user is (block, operation), (source block of the edge, phi) or (block, None) for a terminator.
+    """
     result: dict[Value, list[tuple[Block, Op | Phi | None]]] = {}
     for block in function.blocks:
         for phi in block.phis:
@@ -180,8 +185,6 @@ def uses(function: Function) -> dict[Value, list[tuple[Block, Op | Phi | None]]]
         end = block.terminator
         if isinstance(end, Branch):
             result.setdefault(end.condition, []).append((block, None))
-        elif isinstance(end, Switch):
-            result.setdefault(end.value, []).append((block, None))
-        elif isinstance(end, Return) and end.value is not None:
+        elif isinstance(end, Switch) or (isinstance(end, Return) and end.value is not None):
             result.setdefault(end.value, []).append((block, None))
     return result
