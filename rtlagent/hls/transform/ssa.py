@@ -61,7 +61,8 @@ class _Reader:
     ) -> None:
         self.value = value
         self.at_end = dict(definitions)
-        self.at_start: dict[Block, Value] = {}
+        # A phi is there from the start of its block on, any other definition at the end only.
+        self.at_start: dict[Block, Value] = {b: v for b, v in definitions.items() if isinstance(v, Phi) and v in b.phis}
         self.sources = sources
         self.made = made
         self.own: set[Phi] = set()

@@ -1,0 +1,171 @@
+"""A rough idea of time and size, for decisions that come before scheduling.
+
+The scheduler has its own exact delays; these only have to rank two forms of the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rtlagent.hls.ir import (
+    DIVISIONS,
+    Block,
+    Const,
+    Memory,
+    Op,
+    Opcode,
+    Phi,
+    Stream,
+    Value,
+)
+from rtlagent.hls.options import HlsOptions
+
+_FREE = frozenset({Opcode.ZEXT, Opcode.SEXT, Opcode.TRUNC, Opcode.COPY})
+_CARRIES = frozenset({Opcode.ADD, Opcode.SUB, Opcode.ULT, Opcode.ULE, Opcode.SLT, Opcode.SLE})
+_SHIFTS = frozenset({Opcode.SHL, Opcode.LSHR, Opcode.ASHR})
+MEMORY_CYCLES = 1
+"""From a load's issue to its value."""
+
+
+def delay_ns(op: Op) -> float:
+    """Return the rough delay of a pure operation other than a division."""
+    width = max([op.width, *(a.width for a in op.args)])
+    variable = [a for a in op.args if not isinstance(a, Const)]
+    if op.opcode in _FREE or not variable:
+        return 0.0
+    if op.opcode in _CARRIES:
+        return 1.2 + 0.045 * width
+    if op.opcode in (Opcode.EQ, Opcode.NE):
+        return 1.0 + 0.03 * width
+    if op.opcode is Opcode.SELECT:
+        return 0.9
+    if op.opcode is Opcode.MUL:
+        return (2.0 + 0.1 * width) if len(variable) == 1 else (2.5 + 0.16 * width)
+    if op.opcode in _SHIFTS:
+        return 0.0 if isinstance(op.args[1], Const) else 0.6 * max(1, (width - 1).bit_length())
+    return 0.7
+
+
+def weight(op: Op) -> int:
+    """Return a rough size: 1 for an adder, 0 for wiring."""
+    if op.opcode in DIVISIONS:
+        return 40
+    if op.opcode in (Opcode.LOAD, Opcode.STORE, Opcode.READ, Opcode.WRITE):
+        return 2
+    if op.opcode is Opcode.CALL:
+        return 40
+    if op.opcode is Opcode.MUL:
+        return 6 if not any(isinstance(a, Const) for a in op.args) else 2
+    return 1 if delay_ns(op) else 0
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Rough times of one block."""
+
+    cycles: int
+    """States it takes when run once."""
+    ready: dict[Value, float]
+    """Cycle, with its fraction, in which each value is there."""
+
+
+def period_ns(options: HlsOptions) -> float:
+    """Return the part of the clock period that logic may use."""
+    return options.clock_ns * (1 - options.clock_margin)
+
+
+def timing(ops: Iterable[Op], period: float, start: Mapping[Value, float] | None = None) -> Timing:
+    """Place operations as soon as possible, chained within cycles, memories with any number of ports.
+
+    Args:
+        ops: In program order.
+        period: In ns.
+        start: When values from outside are there; those absent are there at 0. If given, an operation that depends on
+            none of these is left out.
+    """
+    ready: dict[Value, float] = dict(start or {})
+    last = 0.0
+    for op in ops:
+        known = [ready[a] for a in op.operands() if a in ready]
+        if start is not None and not known:
+            continue
+        ready[op] = finish = _finish(op, max(known, default=0.0), period)
+        last = max(last, finish)
+    return Timing(max(1, int(-(-(last - 1e-9) // 1))), ready)
+
+
+def _finish(op: Op, begin: float, period: float) -> float:
+    cycle = int(begin)
+    if op.opcode in (Opcode.LOAD, Opcode.READ):
+        # The address is registered at the end of its cycle.
+        return float(cycle + MEMORY_CYCLES)
+    if op.opcode in (Opcode.STORE, Opcode.WRITE):
+        return begin
+    if op.opcode in DIVISIONS:
+        return float(cycle + 1 + op.width)
+    if op.opcode is Opcode.CALL:
+        return float(cycle + 3)
+    part = delay_ns(op) / period
+    if part == 0 or begin + part <= cycle + 1:
+        return begin + part
+    return cycle + 1 + part
+
+
+def accesses(ops: Iterable[Op]) -> dict[Memory | Stream, int]:
+    """Count the accesses to each memory and stream."""
+    counts: dict[Memory | Stream, int] = {}
+    for op in ops:
+        target = op.memory or op.stream
+        if target is not None:
+            counts[target] = counts.get(target, 0) + 1
+    return counts
+
+
+def port_ii(ops: Iterable[Op]) -> int:
+    """Return the initiation interval that memory ports allow."""
+    least = 1
+    for target, count in accesses(ops).items():
+        ports = 1 if isinstance(target, Stream) or not target.dims else target.ports
+        if isinstance(target, Memory) and target.storage == "register":
+            continue
+        least = max(least, -(-count // ports))
+    return least
+
+
+def recurrence_ii(ops: list[Op], carried: Mapping[Phi, Value], condition: Value | None, period: float) -> int:
+    """Return the initiation interval that values carried to the next iteration allow.
+
+    Args:
+        ops: The body.
+        carried: Each phi's next value.
+        condition: The exit condition; it is needed within the interval.
+        period: In ns.
+    """
+    least = 1
+    inside = set(ops)
+    for phi, following in carried.items():
+        if following not in inside:
+            continue
+        ready = timing(ops, period, {phi: 0.0}).ready
+        if following in ready:
+            least = max(least, int(-(-(ready[following] - 1e-9) // 1)))
+    if condition in inside:
+        ready = timing(ops, period).ready
+        assert condition is not None
+        least = max(least, int(ready[condition] - 1e-9) + 1)
+    return least
+
+
+def path_cycles(order: list[Block], period: float) -> float:
+    """Return how many states one pass through an acyclic region takes, each way of a branch as likely as the other."""
+    likely: dict[Block, float] = dict.fromkeys(order, 0.0)
+    likely[order[0]] = 1.0
+    total = 0.0
+    for block in order:
+        total += likely[block] * timing(block.ops, period).cycles
+        targets = block.successors()
+        for target in targets:
+            if target in likely and target is not order[0]:
+                likely[target] += likely[block] / len(targets)
+    return total
