@@ -270,6 +270,13 @@ class LoopDirectives:
     dataflow: bool = False
     known_trips: int | None = None
     """The constant trip count, when a pass found one; kept here so that it survives later changes of the loop."""
+    distances: dict[str, int] = field(default_factory=dict)
+    """Memory name -> how near a STORE is to a later access of the same element, when a pass could tell.
+
+    Distance d: what an iteration stores is neither loaded nor stored again later in that iteration (in program order) if
+    d >= 1, nor in the d - 1 iterations after it. A LOAD before a STORE of the same element keeps its order in any case.
+    Memories that are absent: nothing is known.
+    """
 
 
 class Block:
