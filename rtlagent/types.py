@@ -147,9 +147,14 @@ class Spec:
     tests: tuple[TestFile, ...] = ()
     context_files: tuple[SourceFile, ...] = ()
     c_source: SourceFile | None = None
+    """The C file whose function `top` becomes hardware; `context_files` has what it includes. None: the prose rules."""
     sha256: str = ""
     """Hex digest of everything else, files included."""
     parameters: tuple[Parameter, ...] = ()
+    c_language: str = "c"
+    """Of `c_source`: `c` or `c++`."""
+    clock_ns: float | None = None
+    """Period asked for with a C source; None: none was."""
 
 
 @dataclass(frozen=True)
@@ -242,6 +247,8 @@ class Metrics:
     fmax_mhz: float | None = None
     wns_ns: float | None = None
     latency_cycles: int | None = None
+    ii: int | None = None
+    """Initiation interval of the slowest pipelined loop of a C function."""
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,13 @@ class SpecFiles:
                 found[test.source.path] = test
         return tuple(found.values())
 
+    def source(self, node: Node) -> SourceFile | None:
+        """Read `source:`: one C file."""
+        found = self._files(node, "source")
+        if len(found) > 1:
+            self.problems.add(node.place, "source must be one file", "name the others under context:")
+        return found[0] if len(found) == 1 else None
+
     def context(self, node: Node) -> tuple[SourceFile, ...]:
         """Read `context:`: paths, globs and folders; a file named twice is taken once."""
         found: dict[str, SourceFile] = {}
