@@ -112,7 +112,7 @@ def _command() -> tuple[tuple[str, ...], tuple[Path, ...]]:
         if program is None:
             continue
         found = re.search(
-            r"version (\d+)", subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+            r"version (\d+)", subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
         )
         if found and 14 <= int(found[1]) <= newest:
             return (program,), ()
