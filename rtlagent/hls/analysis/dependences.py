@@ -67,8 +67,7 @@ def least_distances(block: Block) -> dict[Memory, int]:
     traces = _trace(block, wanted)
     if traces is None:
         return result
-    for memory in dict.fromkeys(op.memory for op in wanted):
-        assert memory is not None
+    for memory in [m for m in groups if any(op.memory is m for op in wanted)]:
         result[memory] = _nearest([(op, traces[op]) for op in wanted if op.memory is memory])
     return result
 

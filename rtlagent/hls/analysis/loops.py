@@ -318,7 +318,8 @@ def _simulated(loop: Loop, condition: Value, leaves_on: int) -> int | None:
     state = {p: _constant(p.incoming[entry]) for p in phis}
     seen: set[tuple[int, ...]] = set()
     for n in range(SIMULATED_STEPS):
-        values: dict[Value, int] = {**state}
+        values: dict[Value, int] = {}
+        values.update(state.items())
         for op in ops:
             args = [a.value if isinstance(a, Const) else values[a] for a in op.args]
             values[op] = evaluate(op.opcode, op.width, args, [a.width for a in op.args])

@@ -23,6 +23,7 @@ from rtlagent.hls.ir import (
     Phi,
     Return,
     Switch,
+    Terminator,
     Value,
     predecessors,
     replace_uses,
@@ -184,8 +185,14 @@ def uses(function: Function) -> dict[Value, list[tuple[Block, Op | Phi | None]]]
             for value in op.operands():
                 result.setdefault(value, []).append((block, op))
         end = block.terminator
-        if isinstance(end, Branch):
-            result.setdefault(end.condition, []).append((block, None))
-        elif isinstance(end, Switch) or (isinstance(end, Return) and end.value is not None):
-            result.setdefault(end.value, []).append((block, None))
+        used = condition_of(end)
+        if used is not None:
+            result.setdefault(used, []).append((block, None))
     return result
+
+
+def condition_of(end: Terminator) -> Value | None:
+    """Return the value that a terminator uses."""
+    if isinstance(end, Branch):
+        return end.condition
+    return end.value if isinstance(end, Switch | Return) else None

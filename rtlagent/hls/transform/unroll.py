@@ -128,7 +128,9 @@ def _one_copy(loop: Loop, before: dict[Value, Value], n: int) -> tuple[dict[Valu
     assert latch is not None
     values: dict[Value, Value] = {}
     blocks: dict[Block, Block] = {}
-    handed = {phi: before.get(phi.incoming[latch], phi.incoming[latch]) for phi in header.phis}
+    handed: dict[Value, Value] = {}
+    for phi in header.phis:
+        handed[phi] = before.get(phi.incoming[latch], phi.incoming[latch])
     kept, header.phis = header.phis, []
     values.update(handed)
     clone_blocks(loop.blocks, values, blocks, f".{n}")
