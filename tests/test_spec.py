@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rtlagent.errors import SpecError
-from rtlagent.spec import load_spec
-from rtlagent.types import Clock, Parameter, Port, Requirements, Reset, TestKind
+from rtlagent.errors import SpecError, UsageError
+from rtlagent.spec import Asked, load_spec
+from rtlagent.spec.clock_period import period_ns
+from rtlagent.types import Clock, Parameter, Port, Requirements, Reset, Spec, TestKind
 
 
 def write(folder: Path, front_matter: str, prose: str = "It counts.") -> Path:
@@ -445,3 +446,105 @@ def test_any_bytes_are_a_spec_or_a_spec_error(tmp_path: Path, data: bytes) -> No
         load_spec(path)
     except SpecError as error:
         assert str(error)
+
+
+C_BLOCK = """# Adds
+
+```c
+int add(int a, int b) {
+    return a + b;
+}
+```
+
+And a shell block:
+
+```sh
+f() { true; }
+```
+"""
+
+
+def c_spec(tmp_path: Path, text: str, **asked: object) -> Spec:
+    path = tmp_path / "spec.md"
+    path.write_text(text)
+    return load_spec(path, Asked(**asked))  # type: ignore[arg-type]
+
+
+def test_a_c_code_block_keeps_its_line_numbers(tmp_path: Path) -> None:
+    spec = c_spec(tmp_path, "---\ntop: add\nclock: 8ns\n---\n" + C_BLOCK)
+    assert spec.c_source is not None
+    assert spec.c_source.path == "spec.md"
+    assert spec.c_source.text.split("\n")[7] == "int add(int a, int b) {"
+    assert "true" not in spec.c_source.text
+    assert (spec.top, spec.clock_ns, spec.requirements) == ("add", 8.0, Requirements("ecp5", min_fmax_mhz=125.0))
+
+
+@pytest.mark.parametrize(
+    ("front", "is_c"),
+    [
+        ("", True),
+        ("top: add", True),
+        ("top: adder", False),
+        ("top: add\nports: [input a]", False),
+        ("ports: [input a]", False),
+    ],
+)
+def test_a_c_block_rules_only_if_it_defines_the_top(front: str, is_c: bool, tmp_path: Path) -> None:
+    spec = c_spec(tmp_path, f"---\n{front}\n---\n{C_BLOCK}")
+    assert (spec.c_source is not None) == is_c
+
+
+def test_a_prototype_is_no_c_source(tmp_path: Path) -> None:
+    assert c_spec(tmp_path, "# A driver\n\n```c\nint add(int a, int b);\n```\n").c_source is None
+
+
+def test_source_names_a_c_file_and_what_it_includes_comes_along(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/k.cpp").write_text('#include "k.h"\n#include "gone.h"\nint f() { return N; }\n')
+    (tmp_path / "src/k.h").write_text('#include "deep.h"\n')
+    (tmp_path / "src/deep.h").write_text("#define N 3\n")
+    spec = c_spec(tmp_path, "---\nsource: src/k.cpp\ntarget: xc7\nclock: 100MHz\n---\n")
+    assert spec.c_source is not None
+    assert (spec.c_source.path, spec.c_language, spec.clock_ns) == ("src/k.cpp", "c++", 10.0)
+    assert [f.path for f in spec.context_files] == ["src/k.h", "src/deep.h"]
+    assert spec.requirements.min_fmax_mhz is None  # nothing places and routes xc7
+
+
+def test_files_above_the_c_file_are_rooted_where_all_fit(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "src/k.c").write_text('#include "../inc/k.h"\nint f(void) { return N; }\n')
+    (tmp_path / "inc/k.h").write_text("#define N 3\n")
+    spec = load_spec(tmp_path / "src/k.c")
+    assert spec.c_source is not None
+    assert [spec.c_source.path, *(f.path for f in spec.context_files)] == ["src/k.c", "inc/k.h"]
+
+
+def test_the_command_line_stands_over_a_c_spec(tmp_path: Path) -> None:
+    (tmp_path / "tb.c").write_text("int main(void) { return 0; }\n")
+    text = "---\ntop: add\nclock: 10ns\n---\n" + C_BLOCK
+    spec = c_spec(tmp_path, text, top="add", target="ice40", clock_ns=20.0, files=(tmp_path / "tb.c",))
+    assert spec.requirements == Requirements("ice40", min_fmax_mhz=50.0)
+    assert [f.path for f in spec.context_files] == ["tb.c"]
+    with pytest.raises(UsageError, match="--clock does not go with a spec in prose"):
+        c_spec(tmp_path, "# Prose\n", clock_ns=10.0)
+
+
+def test_ports_and_clock_names_do_not_go_with_c(tmp_path: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        c_spec(tmp_path, "---\ntop: add\nlanguage: verilog\nclock: clk\n---\n" + C_BLOCK)
+    assert "spec.md:3:11: language does not go with a C source" in str(caught.value)
+    assert "spec.md:4:8: not a clock: 'clk'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "period"), [("10", 10.0), ("2.5ns", 2.5), ("100 MHz", 10.0), ("500ps", 0.5), ("0.1GHz", 10.0)]
+)
+def test_clocks_are_read_as_people_write_them(written: str, period: float) -> None:
+    assert period_ns(written) == pytest.approx(period)
+
+
+@pytest.mark.parametrize("written", ["", "0", "-5", "clk", "10 bananas", "1e9", "0.001ps", "nan", "10ns20"])
+def test_what_is_no_clock_is_refused(written: str) -> None:
+    with pytest.raises(ValueError, match="clock"):
+        period_ns(written)

@@ -86,7 +86,7 @@ class Continuation:
         """
         self.run.listeners.extend(self.listeners)
         with self.run.locked():
-            spec = _load_spec(self.run)
+            spec = load_run_spec(self.run)
             settings = from_json(Settings, self.run.read_json("settings.json")["loop"])
             settings = replace(settings, max_iterations=self.config.budget.max_iterations)
             prompts = Prompts(_override_folder())
@@ -204,7 +204,12 @@ def _judge_again(nodes: Nodes, state: Mapping[str, Any]) -> Verdict | None:
         return None
 
 
-def _load_spec(run: Run) -> Spec:
+def load_run_spec(run: Run) -> Spec:
+    """Return the specification that a run was started with.
+
+    Raises:
+        RunError: it is missing, damaged or changed.
+    """
     value = run.read_json("spec.json")
     try:
         spec = from_json(Spec, value["spec"])

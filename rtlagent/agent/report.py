@@ -9,7 +9,7 @@ from typing import Any
 from rtlagent.agent.state import Attempt
 from rtlagent.agent.understanding import Assumption
 from rtlagent.errors import EXIT_FAIL, EXIT_LIMIT, EXIT_PASS, EXIT_TOOL
-from rtlagent.types import Requirements, RunRecord, Verdict
+from rtlagent.types import Diagnostic, LoopReport, Metrics, Requirements, RunRecord, Verdict
 
 _EXIT = {"pass": EXIT_PASS, "fail": EXIT_FAIL, "limit": EXIT_LIMIT, "tool": EXIT_TOOL, "model": EXIT_TOOL}
 
@@ -26,6 +26,27 @@ class Evidence:
     tool_versions: Mapping[str, str]
     """Gate -> what ran it."""
     prompts_sha: str
+
+
+@dataclass(frozen=True)
+class HlsReport:
+    """What the compiler made of a C function, before any tool judged it."""
+
+    source: str
+    """Path of the C file, relative to the spec's folder."""
+    function: str
+    target: str
+    clock_ns: float
+    """Period that was scheduled for."""
+    loops: tuple[LoopReport, ...]
+    """In source order."""
+    latency_min_cycles: int | None
+    """From ap_start to ap_done; None: not bounded."""
+    latency_max_cycles: int | None
+    estimate: Metrics
+    """Before synthesis."""
+    diagnostics: tuple[Diagnostic, ...]
+    """Warnings and notes of the compiler."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +70,8 @@ class RunReport:
     attempts: tuple[Attempt, ...]
     files: tuple[str, ...]
     """Of the best candidate, below the run's rtl/."""
+    hls: HlsReport | None = None
+    """Of a C spec."""
 
     @property
     def passed(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from rtlagent.errors import SpecError, UsageError
@@ -62,7 +62,7 @@ class Asked:
     """Further C files (a testbench) and data files for the native run of a C spec."""
 
 
-def load_spec(path: Path, asked: Asked = Asked()) -> Spec:  # noqa: B008 - frozen
+def load_spec(path: Path, asked: Asked = Asked()) -> Spec:
     """Read the spec at `path`, with all the files that it names.
 
     Raises:
@@ -84,7 +84,7 @@ def load_spec(path: Path, asked: Asked = Asked()) -> Spec:  # noqa: B008 - froze
     spec = _from_c(path, content) if suffix in C_SUFFIXES else _from_markdown(path, content, asked.top)
     spec = _with_asked(spec, path, asked)
     if spec.c_source is not None:
-        spec = _with_period(_with_includes(spec, path.parent))
+        spec = _with_period(_rooted(_with_includes(spec, path.parent), path.parent))
     return replace(spec, sha256=digest(spec))
 
 
@@ -166,6 +166,18 @@ def _with_includes(spec: Spec, folder: Path) -> Spec:
     known = {f.path for f in spec.context_files}
     found = [f for f in included_files([spec.c_source, *spec.context_files], folder) if f.path not in known]
     return replace(spec, context_files=(*spec.context_files, *found))
+
+
+def _rooted(spec: Spec, folder: Path) -> Spec:
+    """Give the files paths from a folder that holds them all, so that none climbs out with `..`."""
+    assert spec.c_source is not None
+    files = (spec.c_source, *spec.context_files)
+    above = max(Path(f.path).parts.count("..") for f in files)
+    if not above:
+        return spec
+    base = PurePosixPath(*folder.resolve().parts[-above:])
+    placed = [replace(f, path=os.path.normpath(base / f.path)) for f in files]
+    return replace(spec, c_source=placed[0], context_files=tuple(placed[1:]))
 
 
 def _with_period(spec: Spec) -> Spec:

@@ -1,0 +1,324 @@
+"""From C: compile the function, judge the module against the C, and write down how it ended.
+
+No model takes part. Everything is deterministic, so that a run that was killed simply goes on: what was judged
+is in the run's store and is not judged again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rtlagent.agent.loop import DEFAULT_SEED, load_run_spec
+from rtlagent.agent.report import HlsReport, RunReport, evidence_of
+from rtlagent.config import Config, ToolConfig
+from rtlagent.errors import RunError, ToolError, UsageError
+from rtlagent.types import (
+    Candidate,
+    Clock,
+    LoopReport,
+    Reset,
+    RunRecord,
+    SourceFile,
+    Spec,
+    Status,
+    StepResult,
+    Usage,
+    Verdict,
+    digest,
+    from_json,
+)
+from rtlagent.workspace import Listener, Run
+
+if TYPE_CHECKING:
+    from rtlagent.hls import Clang, HlsResult
+    from rtlagent.tools.c_reference import CReference
+
+DEFAULT_CLOCK_NS = 10.0
+"""Period that is scheduled for when none was asked for; then it is no requirement."""
+_CALLED = re.compile(r'\bcall [^@\n]*@"?([^"(\s]+)"?\(')
+
+
+@dataclass(frozen=True)
+class CSettings:
+    """How a C run behaves; fixed when it starts."""
+
+    use_pragmas: bool = True
+    seed: int = DEFAULT_SEED
+    simulator: str = "auto"
+    """`auto` is Icarus and Verilator both."""
+
+
+def clang_of(spec: Spec, config: ToolConfig) -> Clang:
+    """Return clang as the compiler calls it, over the spec's files."""
+    source = _source(spec)
+
+    def clang(text: str, language: str, arguments: tuple[str, ...]) -> str:
+        from rtlagent.tools.clang import emit_llvm
+
+        return emit_llvm(
+            text, language, arguments, path=source.path, config=config, extra_files=spec.context_files
+        )  # fmt: skip
+
+    return clang
+
+
+def choose_top(spec: Spec, config: ToolConfig) -> str:
+    """Return the spec's top, or the only function that can be meant.
+
+    Functions that others call, and `main` beside other functions, are not meant.
+
+    Raises:
+        UsageError: there is none, or there are several.
+        CSourceError: the C does not compile.
+    """
+    source = _source(spec)
+    if spec.top is not None:
+        return spec.top
+    llvm = clang_of(spec, config)(source.text, spec.c_language, ())
+    called = set(_CALLED.findall(llvm))
+    defined = defined_functions(llvm)
+    others = [(name, symbol) for name, symbol in defined if name != "main"]
+    if not others and defined:
+        return "main"
+    # The symbols before the names: C++ has several functions of one name.
+    meant = [name for name, symbol in others if symbol not in called] or [name for name, _ in others]
+    if len(meant) == 1:
+        return meant[0]
+    if not meant:
+        raise UsageError("no function is defined", where=source.path)
+    hint = "name the one that becomes hardware with --top"
+    raise UsageError(f"several functions could be the top: {', '.join(meant)}", where=source.path, hint=hint)
+
+
+def defined_functions(llvm: str) -> list[tuple[str, str]]:
+    """Return the functions that LLVM IR defines, in order: name in the source, symbol."""
+    names = dict(re.findall(r'^!(\d+) = distinct !DISubprogram\(name: "([^"]+)"', llvm, re.M))
+    found = []
+    for line in re.findall(r"^define .*$", llvm, re.M):
+        symbol = re.search(r'@"?([^"(\s]+)"?\(', line)
+        debug = re.search(r"!dbg !(\d+)", line)
+        if symbol:
+            found.append((names.get(debug[1], symbol[1]) if debug else symbol[1], symbol[1]))
+    return found
+
+
+def compile_spec(spec: Spec, config: ToolConfig, *, use_pragmas: bool = True, dump_after: str = "") -> HlsResult:
+    """Compile the function `spec.top`.
+
+    Raises:
+        CSourceError: it does not compile, or something in it cannot become hardware.
+        ToolError: clang could not be run.
+    """
+    from rtlagent.hls import HlsOptions, compile_c
+
+    assert spec.top is not None
+    options = HlsOptions(
+        spec.top,
+        clock_ns=spec.clock_ns or DEFAULT_CLOCK_NS,
+        target=spec.requirements.target,
+        use_pragmas=use_pragmas,
+        dump_after=dump_after,
+    )
+    return compile_c(_source(spec), options, clang_of(spec, config))
+
+
+def start_c_run(spec: Spec, config: Config, *, use_pragmas: bool = True) -> Run:
+    """Make the run folder and write down what is asked."""
+    run = Run.create(config.runs_dir, spec.name)
+    seed = DEFAULT_SEED if config.seed is None else config.seed
+    settings = CSettings(use_pragmas, seed, config.simulator)
+    run.write_json("settings.json", {"c": settings, "budget": config.budget})
+    # The spec goes last: a folder without it never began and is not offered for resuming.
+    run.write_json("spec.json", {"spec": spec, "sha256": digest(spec)})
+    return run
+
+
+def is_c_run(run: Run) -> bool:
+    """Tell whether a run folder began with C.
+
+    Raises:
+        RunError: the settings are missing or damaged.
+    """
+    settings = run.read_json("settings.json")
+    return isinstance(settings, dict) and "c" in settings
+
+
+@dataclass(frozen=True)
+class CRun:
+    """How to work on the run folder of a C spec, new or interrupted."""
+
+    run: Run
+    config: Config
+    compiled: HlsResult | None = None
+    """What the caller has compiled already; None: it is compiled here."""
+    listeners: Sequence[Listener] = ()
+
+    def go(self) -> RunReport:
+        """Compile and judge, and write report.json.
+
+        A tool that breaks ends the run with a report as well.
+
+        Raises:
+            UsageError: the run folder is damaged or in use, or the C cannot become hardware.
+        """
+        self.run.listeners.extend(self.listeners)
+        with self.run.locked():
+            spec = load_run_spec(self.run)
+            try:
+                settings = from_json(CSettings, self.run.read_json("settings.json")["c"])
+            except (ValueError, KeyError, TypeError) as error:
+                where = str(self.run.folder / "settings.json")
+                raise RunError(f"the settings are damaged: {error}", where=where) from error
+            self.run.emit("started", run=self.run.id, spec=spec.name, model=None, top=spec.top)
+            try:
+                report = self._judged(spec, settings)
+            except KeyboardInterrupt:
+                self.run.emit("interrupted")
+                raise
+            self.run.write_json("report.json", report)
+            self.run.emit("ended", outcome=report.record.exit_reason, reason=report.reason, usage=Usage())
+            return report
+
+    def _judged(self, spec: Spec, settings: CSettings) -> RunReport:
+        compiled = self.compiled
+        try:
+            if compiled is None:
+                compiled = compile_spec(spec, self.config.tools, use_pragmas=settings.use_pragmas)
+            self.run.emit("compiled", warnings=len(compiled.diagnostics), loops=len(compiled.loops))
+            verdict = self._verdict(spec, settings, compiled)
+        except ToolError as error:
+            return self._report(spec, settings, compiled, None, ("tool", str(error)))
+        return self._report(spec, settings, compiled, verdict, _outcome(verdict))
+
+    def _verdict(self, spec: Spec, settings: CSettings, compiled: HlsResult) -> Verdict:
+        from rtlagent.verify import Bench, Verifier
+
+        candidate = Candidate((compiled.design,), origin="hls")
+        self.run.store_files(candidate.files, candidate.sha256)
+        self.run.publish(candidate, [_source(spec), *spec.context_files])
+        verifier = Verifier(
+            self.config.tools,
+            Bench(trace=None, simulator=settings.simulator, c=reference_of(spec, settings, compiled)),
+            store=self.run.folder / "store",
+            logs=self.run.folder / "logs",
+            on_step=self._tell,
+        )
+        return verifier(candidate, module_spec(spec, compiled))
+
+    def _tell(self, step: StepResult) -> None:
+        tests = [t.status for t in step.tests]
+        self.run.emit(
+            "gate", step=step.step, status=step.status, wall_s=round(step.wall_s, 2), log=step.log_path,
+            metrics=step.metrics, tests=len(tests), tests_passed=sum(s is Status.PASS for s in tests),
+        )  # fmt: skip
+
+    def _report(
+        self,
+        spec: Spec,
+        settings: CSettings,
+        compiled: HlsResult | None,
+        verdict: Verdict | None,
+        ended: tuple[str, str],
+    ) -> RunReport:
+        outcome, reason = ended
+        return RunReport(
+            record=RunRecord(
+                id=self.run.id,
+                spec_sha=spec.sha256,
+                config_sha=self.config.sha256,
+                seed=settings.seed,
+                iterations=int(verdict is not None),
+                usage=Usage(),
+                exit_reason=outcome,
+            ),
+            name=spec.name,
+            top=compiled.interface.module if compiled else spec.top,
+            request="c",
+            reason=reason,
+            requirements=spec.requirements,
+            verdict=verdict,
+            evidence=evidence_of(verdict, {}, settings.seed, ""),
+            assumptions=(),
+            decisions=(),
+            rulings=(),
+            attempts=(),
+            files=(compiled.design.path,) if compiled else (),
+            hls=hls_report(spec, compiled) if compiled else None,
+        )
+
+
+def hls_report(spec: Spec, compiled: HlsResult) -> HlsReport:
+    """Return what the compiler says, for a report."""
+    return HlsReport(
+        source=_source(spec).path,
+        function=spec.top or "",
+        target=spec.requirements.target,
+        clock_ns=spec.clock_ns or DEFAULT_CLOCK_NS,
+        loops=compiled.loops,
+        latency_min_cycles=compiled.latency_min_cycles,
+        latency_max_cycles=compiled.latency_max_cycles,
+        estimate=compiled.estimate,
+        diagnostics=compiled.diagnostics,
+    )
+
+
+def module_spec(spec: Spec, compiled: HlsResult) -> Spec:
+    """Return the spec of the module that the function became."""
+    interface = compiled.interface
+    clock = Clock("ap_clk", period_ns=spec.clock_ns or DEFAULT_CLOCK_NS)
+    return replace(spec, top=interface.module, clock=clock, reset=Reset("ap_rst"))
+
+
+def reference_of(spec: Spec, settings: CSettings, compiled: HlsResult) -> CReference:
+    """Return the C that the module is held against."""
+    from rtlagent.tools.c_reference import SIMULATORS, CReference
+
+    assert spec.top is not None
+    return CReference(
+        _source(spec),
+        spec.top,
+        compiled.interface,
+        spec.context_files,
+        spec.c_language,
+        spec.clock_ns or DEFAULT_CLOCK_NS,
+        compiled.latency_max_cycles,
+        worst_ii(compiled.loops),
+        SIMULATORS if settings.simulator == "auto" else (settings.simulator,),
+        settings.seed,
+    )
+
+
+def worst_ii(loops: Sequence[LoopReport]) -> int | None:
+    """Return the greatest II of the pipelined loops; None if there is none."""
+    return max((loop.ii for loop in loops if loop.ii is not None), default=None)
+
+
+def _source(spec: Spec) -> SourceFile:
+    if spec.c_source is None:
+        raise ValueError("not a C spec")
+    return spec.c_source
+
+
+def _outcome(verdict: Verdict) -> tuple[str, str]:
+    """Return how a run with this verdict ended, and why without a pass."""
+    if verdict.passed:
+        return "pass", ""
+    failing = verdict.failing
+    if failing is None:
+        parts = [f"{u.name} {u.limit:g}, {_measured(u.measured)}" for u in verdict.unmet]
+        return "fail", f"not met: {'; '.join(parts)}" if parts else "nothing checked the function"
+    first = next((str(d) for d in failing.diagnostics if d.severity == "error"), "") or _first_line(failing)
+    outcome = {Status.ERROR: "tool", Status.TIMEOUT: "limit"}.get(failing.status, "fail")
+    return outcome, f"{failing.step}: {first}".rstrip(": ")
+
+
+def _measured(value: float | None) -> str:
+    return "not measured" if value is None else f"measured {value:g}"
+
+
+def _first_line(step: StepResult) -> str:
+    bad = next((t.message for t in step.tests if t.status is not Status.PASS and t.message), "")
+    return next((line for line in (bad or step.detail).splitlines() if line.strip()), "")
