@@ -22,6 +22,8 @@ class Argument:
     element_bytes: int = 1
     """Of one array element (the innermost scalar), for stimulus."""
     is_float: bool = False
+    dims: tuple[int, ...] = ()
+    """Of an array, as declared, for messages; empty when unknown."""
 
 
 @dataclass(frozen=True)

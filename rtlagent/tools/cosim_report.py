@@ -1,0 +1,98 @@
+"""Read what the testbench of a co-simulation wrote.
+
+    NONCE C call latency cycle result     a call ended
+    NONCE W memory index value            an element that it wrote, as it was left
+    NONCE P call latency cycle code memory port value
+    NONCE X call latency cycle why        the end: `end`, `hang`, `never_idle`, `unknown_done`
+
+Every line starts with a number that the design cannot know; one that does not, or is out of order, or
+a missing end, is never taken for a result.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_LINE = re.compile(
+    r"C (?P<c_call>\d+) (?P<c_latency>\d+) (?P<c_cycle>\d+) (?P<result>-|[0-9a-fxz]+)"
+    r"|W (?P<memory>\d+) (?P<index>\d+) (?P<value>[0-9a-fxz]+)"
+    r"|P (?P<p_call>\d+) (?P<p_latency>\d+) (?P<p_cycle>\d+) (?P<code>\w+)"
+    r" (?P<p_memory>\d+) (?P<port>\d+) (?P<p_value>[0-9a-fxz]+)"
+    r"|X (?P<x_call>\d+) (?P<x_latency>\d+) (?P<x_cycle>\d+) (?P<why>\w+)",
+    re.I,
+)
+
+
+@dataclass(frozen=True)
+class CallResult:
+    """What the design did in one call."""
+
+    latency: int
+    """Cycles from the one with ap_start to the one with ap_done."""
+    cycle: int
+    """Number of the last cycle since the simulation's start."""
+    result: str
+    """ap_return as hex digits, x and z among them; `-` if there is none."""
+    written: dict[tuple[int, int], str] = field(default_factory=dict)
+    """(number of the array port, index) -> value as hex digits."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A breach of the protocol."""
+
+    call: int
+    latency: int
+    """Cycle within the call."""
+    cycle: int
+    code: str
+    memory: int
+    port: int
+    value: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole report."""
+
+    calls: tuple[CallResult, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    end: str = ""
+    """Why it ended; empty: the report just stops."""
+    end_latency: int = 0
+    end_cycle: int = 0
+    forged: str = ""
+    """The first line that the testbench cannot have written; empty if there is none."""
+
+
+def parse_report(text: str, nonce: str) -> Report:
+    """Read a report; the calls up to the first line that is out of order count."""
+    calls: list[CallResult] = []
+    problems: list[Problem] = []
+    lines = text.split("\n")
+    for line in lines[:-1]:  # what follows the last line end was cut off
+        prefix, _, rest = line.partition(" ")
+        found = _LINE.fullmatch(rest) if prefix == nonce else None
+        if found is None:
+            return Report(tuple(calls), tuple(problems), forged=line[:80] or "(an empty line)")
+        if found["c_call"]:
+            if int(found["c_call"]) != len(calls):
+                return Report(tuple(calls), tuple(problems), forged=rest[:80])
+            calls.append(CallResult(int(found["c_latency"]), int(found["c_cycle"]), found["result"].lower()))
+        elif found["memory"]:
+            if not calls:
+                return Report(tuple(calls), tuple(problems), forged=rest[:80])
+            calls[-1].written[int(found["memory"]), int(found["index"])] = found["value"].lower()
+        elif found["code"]:
+            place = (int(found[f"p_{name}"]) for name in ("call", "latency", "cycle"))
+            problems.append(
+                Problem(*place, found["code"], int(found["p_memory"]), int(found["port"]), found["p_value"])
+            )
+        else:
+            end = found["why"]
+            whole = line == lines[-2] and not lines[-1]
+            if not whole:
+                return Report(tuple(calls), tuple(problems), forged=lines[-2][:80])
+            return Report(tuple(calls), tuple(problems), end, int(found["x_latency"]), int(found["x_cycle"]))
+    return Report(tuple(calls), tuple(problems))
