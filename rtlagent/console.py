@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
-GATES = ("lint", "elaborate", "simulate", "tests", "equiv", "synthesize", "place_and_route", "cross_check")
+GATES = ("lint", "elaborate", "simulate", "cosim", "tests", "equiv", "synthesize", "place_and_route", "cross_check")
 _SHORT = {
     "elaborate": "elab",
     "simulate": "sim",
@@ -69,7 +69,17 @@ class Progress:
         return None if line is None else printable(line)
 
     def _on_started(self, event: Mapping[str, Any]) -> str:
+        if event["model"] is None:
+            return f"run {event['run']}, C function {event['top']}"
         return f"run {event['run']}, model {event['model']}"
+
+    def _on_compiled(self, event: Mapping[str, Any]) -> str:
+        self.activity = "judging the module"
+        return f"compiled: {event['loops']} loops, {event['warnings']} warnings"
+
+    def _on_gate(self, event: Mapping[str, Any]) -> str:
+        tests = f", {event['tests_passed']} of {event['tests']} tests" if event["tests"] else ""
+        return f"{event['step']}: {event['status']}{tests} in {event['wall_s']:.1f} s"
 
     def _on_model_call(self, event: Mapping[str, Any]) -> None:
         self.activity = f"asking the model: {event['purpose']}"
@@ -219,6 +229,7 @@ def requirement_rows(needs: Requirements, verdict: Verdict) -> list[tuple[str, s
         ("max_brams", needs.max_brams, metrics.brams, ""),
         ("max_dsps", needs.max_dsps, metrics.dsps, ""),
         ("max_latency_cycles", needs.max_latency_cycles, metrics.latency_cycles, " cycles"),
+        ("max_ii", needs.max_ii, metrics.ii, " cycles"),
         ("min_fmax_mhz", needs.min_fmax_mhz, metrics.fmax_mhz, " MHz"),
     ]
     rows = []

@@ -36,10 +36,13 @@ class _Command:
 
 _COMMANDS = {
     "generate": _Command(
-        "rtlagent.cli.generate", "generate", "Turn a specification into Verilog that real tools have judged."
+        "rtlagent.cli.generate", "generate", "Turn a specification or C into Verilog that real tools have judged."
     ),
     "resume": _Command(
         "rtlagent.cli.generate", "resume", "Go on with a run that was killed, interrupted, or stopped at a limit."
+    ),
+    "hls": _Command(
+        "rtlagent.cli.hls_command", "hls", "Compile a C function to Verilog and print its loops; judge nothing."
     ),
     "lint": _Command("rtlagent.cli.tool_commands", "lint", "Check Verilog without running it."),
     "sim": _Command("rtlagent.cli.tool_commands", "sim", "Simulate Verilog under cocotb tests or a testbench."),

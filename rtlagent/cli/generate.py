@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from rtlagent.cli.c_options import Clock, NoPragmas, Target, Testbench, Top
+
 if TYPE_CHECKING:
+    from rtlagent.agent import RunReport
     from rtlagent.agent.understanding import Assumption
     from rtlagent.config import Config
+    from rtlagent.console import LiveView, PlainView
+    from rtlagent.hls import HlsResult
+    from rtlagent.types import Spec
     from rtlagent.workspace import Run
 
 Model = Annotated[
@@ -57,8 +63,15 @@ Plain = Annotated[bool, typer.Option("--plain", help="Plain lines even in a term
 
 
 def generate(
-    spec: Annotated[Path, typer.Argument(help="The specification: Markdown, with optional YAML front matter.")],
+    spec: Annotated[
+        Path, typer.Argument(help="The specification: Markdown with optional YAML front matter, or a C file.")
+    ],
     model: Model = None,
+    top: Top = None,
+    target: Target = None,
+    clock: Clock = None,
+    tb: Testbench = None,
+    no_pragmas: NoPragmas = False,
     out: Out = None,
     candidates: Annotated[
         int | None,
@@ -97,6 +110,9 @@ def generate(
     say goes back to the model until every gate passes or a limit is reached. Everything is kept in
     runs/TIME-NAME/, from where `rtlagent resume` goes on after a kill or a limit.
 
+    C (a C file, or a Markdown spec with a C code block) is compiled instead, without any model: the module is
+    co-simulated against the C, bit for bit, linted, synthesized, and placed and routed on ice40 and ecp5.
+
     Exit codes: 0 pass, 1 fail, 2 wrong input, 3 limit reached, 4 tool or model error.
 
     Such as:
@@ -106,8 +122,11 @@ def generate(
       rtlagent generate fifo.md --model ollama:qwen2.5-coder:32b --candidates 3
 
       rtlagent generate fifo.md --model http://localhost:8000/v1
+
+      rtlagent generate fir.c --top fir --target ecp5 --clock 10ns
     """
     from rtlagent.agent import start_run
+    from rtlagent.cli.c_options import asked
     from rtlagent.errors import UsageError
     from rtlagent.spec import load_spec
 
@@ -128,16 +147,29 @@ def generate(
             "runs_dir": runs_dir,
         }
     )
-    loaded = load_spec(spec)
+    loaded = load_spec(spec, asked(top, target, clock, tb or []))
     if loaded.c_source is not None:
-        raise UsageError(
-            "C sources are not supported yet",
-            where=str(spec),
-            hint="describe the function in prose in a Markdown spec",
-        )
+        _check_out(config)
+        _compile_and_go(spec, loaded, config, use_pragmas=not no_pragmas, as_json=as_json, plain=plain)
+    if no_pragmas:
+        raise UsageError("--no-pragmas goes with C only", where=str(spec))
     _check_model(config)
     _check_out(config)
     _go(start_run(loaded, config), config, as_json=as_json, plain=plain)
+
+
+def _compile_and_go(
+    path: Path, spec: Spec, config: Config, *, use_pragmas: bool, as_json: bool, plain: bool
+) -> NoReturn:
+    """Compile before the run folder is made: C that cannot become hardware leaves nothing behind."""
+    from rtlagent.agent.from_c import compile_spec, start_c_run
+    from rtlagent.cli.c_options import shown_from, with_top
+
+    with shown_from(path):
+        spec = with_top(spec, config.tools)
+        compiled = compile_spec(spec, config.tools, use_pragmas=use_pragmas)
+    run = start_c_run(spec, config, use_pragmas=use_pragmas)
+    _go_c(run, config, compiled, as_json=as_json, plain=plain)
 
 
 def resume(
@@ -160,6 +192,7 @@ def resume(
     from the run's start. A finished run prints its report again.
     """
     from rtlagent.agent import stored_config
+    from rtlagent.agent.from_c import is_c_run
     from rtlagent.workspace import Run
 
     config = _config(
@@ -176,6 +209,9 @@ def resume(
         }
     )
     found = Run.find(config.runs_dir, run)
+    if is_c_run(found):
+        _check_out(config)
+        _go_c(found, config, None, as_json=as_json, plain=plain)
     limits = {
         "max_iterations": max_iterations,
         "max_tokens": max_tokens,
@@ -214,8 +250,32 @@ def _check_out(config: Config) -> None:
         raise UsageError("cannot be written to", where=str(there), hint="choose another --out")
 
 
-def _go(run: Run, config: Config, *, as_json: bool, plain: bool) -> None:
-    from rtlagent.agent import Continuation, export
+def _go(run: Run, config: Config, *, as_json: bool, plain: bool) -> NoReturn:
+    from rtlagent.agent import Continuation
+
+    ask_user = _ask_user if config.ask else None
+
+    def work(view: LiveView | PlainView) -> RunReport:
+        return Continuation(run, config, ask_user, [view]).go()
+
+    _show(work, run, config, as_json=as_json, plain=plain)
+
+
+def _go_c(run: Run, config: Config, compiled: HlsResult | None, *, as_json: bool, plain: bool) -> NoReturn:
+    from rtlagent.agent.from_c import CRun
+
+    def work(view: LiveView | PlainView) -> RunReport:
+        return CRun(run, config, compiled, [view]).go()
+
+    _show(work, run, config, as_json=as_json, plain=plain)
+
+
+def _show(
+    work: Callable[[LiveView | PlainView], RunReport], run: Run, config: Config, *, as_json: bool, plain: bool
+) -> NoReturn:
+    """Do the work under a view of its progress, then print its report and exit with its code."""
+    from rtlagent.agent import export
+    from rtlagent.cli.hls_report import print_hls
     from rtlagent.cli.run_report import print_report
     from rtlagent.console import LiveView, PlainView
     from rtlagent.types import to_json
@@ -228,18 +288,21 @@ def _go(run: Run, config: Config, *, as_json: bool, plain: bool) -> None:
         from rich.console import Console
 
         view = LiveView(Console(file=stream))
-    ask_user = _ask_user if config.ask else None
     try:
         with view:
-            report = Continuation(run, config, ask_user, [view]).go()
+            report = work(view)
     except KeyboardInterrupt:
         print(f"\ninterrupted; go on with: rtlagent resume {run.folder}", file=sys.stderr)
         raise
     copied = export(run, config.out) if report.passed and config.out else ()
     if as_json:
         print(json.dumps({**to_json(report), "folder": str(run.folder), "out": [str(p) for p in copied]}))
-    else:
-        print_report(report, run.folder, copied, stream)
+        raise typer.Exit(report.exit_code)
+    if report.hls is not None:
+        measured = report.verdict.metrics if report.verdict else None
+        print("", file=stream)
+        print_hls(report.hls, measured, report.requirements, stream, plain=plain)
+    print_report(report, run.folder, copied, stream)
     raise typer.Exit(report.exit_code)
 
 

@@ -20,6 +20,7 @@ _ENDED = {
     "tool": "ERROR: a tool broke",
     "model": "ERROR: the model failed",
 }
+_MAX_ERRORS, _MAX_DETAIL = 10, 40
 
 
 def print_report(report: RunReport, folder: Path, copied: Sequence[Path], stream: TextIO) -> None:
@@ -36,10 +37,13 @@ def print_report(report: RunReport, folder: Path, copied: Sequence[Path], stream
     lines += ["", f"{_ENDED[report.record.exit_reason]}: {_headline(report)}"]
     if report.reason:
         lines.append(f"reason: {report.reason}")
-    lines.append(f"model: {usage_text(report.record.usage)}; iterations: {report.record.iterations}")
+    if report.hls is not None and verdict:
+        lines += _failure_lines(verdict)
+    if report.hls is None:
+        lines.append(f"model: {usage_text(report.record.usage)}; iterations: {report.record.iterations}")
     lines.append(f"run:   {folder}")
     if report.files:
-        what = "design" if report.passed else "best candidate (it did NOT pass)"
+        what = "design" if report.passed else f"{_candidate(report).removeprefix('the ')} (it did NOT pass)"
         lines.append(f"{what}: {', '.join(str(folder / 'rtl' / f.removeprefix('rtl/')) for f in report.files)}")
     if copied:
         lines.append(f"copied to: {', '.join(str(p) for p in copied)}")
@@ -61,7 +65,22 @@ def _headline(report: RunReport) -> str:
     failing = verdict.failing
     if failing is None:
         return f"{name}, unmet: {', '.join(u.name for u in verdict.unmet) or '-'}"
-    return f"{name}, the best candidate fails at {failing.step}"
+    return f"{name}, {_candidate(report)} fails at {failing.step}"
+
+
+def _candidate(report: RunReport) -> str:
+    return "the design" if report.hls is not None else "the best candidate"
+
+
+def _failure_lines(verdict: Verdict) -> list[str]:
+    """Quote what the failing gate said; no model reads it here."""
+    failing = verdict.failing
+    if failing is None:
+        return []
+    errors = [str(d) for d in failing.diagnostics if d.severity is Severity.ERROR][1:_MAX_ERRORS]
+    detail = failing.detail.splitlines()
+    more = [f"... {len(detail) - _MAX_DETAIL} lines more in report.json"] if len(detail) > _MAX_DETAIL else []
+    return [f"  {line}".rstrip() for line in [*errors, *detail[:_MAX_DETAIL], *more]]
 
 
 def _gate_lines(verdict: Verdict) -> list[str]:
