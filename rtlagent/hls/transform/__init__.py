@@ -1,1 +1,89 @@
-"""Passes over the CDFG, one a module, each `run(module, options, remarks)` in place."""
+"""Passes over the CDFG, one a module, each `run(module, options, remarks)` in place.
+
+The order is a plan, not a taste: each entry of `PASSES` says why it stands where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rtlagent.hls.check import check
+from rtlagent.hls.ir import Module
+from rtlagent.hls.options import HlsOptions, Remarks
+
+from . import (
+    auto_directives,
+    common_subexpressions,
+    counters,
+    dead_code,
+    flatten,
+    if_convert,
+    invariant_motion,
+    linearize,
+    rebalance,
+    roms,
+    rotate,
+    simplify,
+    simplify_cfg,
+    split_calls,
+    strength,
+    unroll,
+)
+
+Pass = Callable[[Module, HlsOptions, Remarks], None]
+
+
+def _clean(module: Module, options: HlsOptions, remarks: Remarks) -> None:
+    simplify.run(module, options, remarks)
+    simplify_cfg.run(module, options, remarks)
+    common_subexpressions.run(module, options, remarks)
+    dead_code.run(module, options, remarks)
+
+
+PASSES: tuple[tuple[str, Pass, str], ...] = (
+    ("clean", _clean, "the front end leaves casts, copies and empty blocks"),
+    ("roms", roms.run, "loads of constants fold before anything is counted"),
+    ("rotate", rotate.run, "all later loop passes want the test at the bottom and know trip counts from it"),
+    ("clean_rotated", _clean, "guards of counted loops are constants now"),
+    ("invariant_motion", invariant_motion.run, "inner loops see what is invariant as values from outside"),
+    ("auto_directives", auto_directives.run, "factors are chosen on the loops as they were written"),
+    ("unroll", unroll.run, "before branches are converted, so that constant conditions fold first"),
+    ("clean_unrolled", _clean, "induction variables of copies are constants"),
+    ("invariant_motion_2", invariant_motion.run, "loads with constant subscripts leave the loop around"),
+    ("counters", counters.run, "trip counts are final; flattening nests the exit tests, which should be short"),
+    ("if_convert", if_convert.run, "a pipelined loop is one block"),
+    ("clean_converted", _clean, "conditions that imply one another"),
+    ("rebalance", rebalance.run, "sums of unrolled loops are chains of selects and additions in one block now"),
+    ("clean_balanced", _clean, "neutral elements fold"),
+    ("flatten", flatten.run, "needs inner loops of one block; last change of the loops' shape"),
+    ("clean_flat", _clean, "selects of equal values"),
+    ("linearize", linearize.run, "dimensions have served the analyses"),
+    ("strength", strength.run, "addresses and products by constants, after everything that could fold them"),
+    ("clean_late", _clean, "what strength reduction has in common"),
+    ("simplify_cfg_late", simplify_cfg.run_late, "blocks are states now: no empty one is kept"),
+    ("auto_pipeline", auto_directives.run_late, "loops have their final form"),
+    ("split_calls", split_calls.run, "a call is the last operation of its block"),
+)
+"""(name, pass, why it stands there)"""
+
+
+def run_all(
+    module: Module,
+    options: HlsOptions,
+    remarks: Remarks,
+    after: Callable[[str, Module], None] | None = None,
+) -> None:
+    """Run every pass, checking the IR after each.
+
+    Args:
+        module: Changed in place.
+        options: `dump_after` is the caller's: it has `after` called with every pass's name.
+        remarks: Gets what the passes have to say.
+        after: Called with the name and the module after each pass.
+    """
+    check(module)
+    for name, transform, _ in PASSES:
+        transform(module, options, remarks)
+        check(module)
+        if after is not None:
+            after(name, module)

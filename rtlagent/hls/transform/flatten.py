@@ -38,12 +38,13 @@ from rtlagent.hls.ir import (
     Phi,
     Value,
     replace_uses,
+    same_value,
 )
 from rtlagent.hls.options import HlsOptions, Remarks
 
 from .cloning import clone_op, retarget
 from .loop_form import simplify, straighten
-from .regions import GUARDED, Conditions
+from .regions import GUARDED, TRUE, Conditions
 from .ssa import remove_trivial_phis, uses
 
 LIKELY_TRIPS = 8
@@ -263,7 +264,7 @@ class _Flattening:
             begun = self.then.get(start, start)
         else:
             following, begun = phi, self.then[value]
-        if begun is following:
+        if begun is following or _already(following, begun, leaves):
             return following
         return made.choose(phi.width, leaves, begun, following, phi.name, phi.place)
 
@@ -308,6 +309,34 @@ class _Flattening:
             phi.incoming[flat] = phi.incoming.pop(latch)
         replace_uses(function, {v: now for v, now in self.now.items() if v is not now})
         flat.directives = _joined(outer, self.inner)
+
+
+def _already(following: Value, begun: Value, leaves: Value) -> bool:
+    """Tell whether `following` is a select that gives `begun` whenever the inner loop is left."""
+    if not isinstance(following, Op) or following.opcode is not Opcode.SELECT:
+        return False
+    condition, yes, no = following.args
+    return (
+        same_value(no, begun)
+        and _implies(condition, leaves, negated=True)
+        or (same_value(yes, begun) and _implies(condition, leaves, negated=False))
+    )
+
+
+def _implies(condition: Value, leaves: Value, *, negated: bool) -> bool:
+    """Tell whether leaving implies the condition, or its negation."""
+    if negated:
+        # leaves = !(a | b | ...), and the condition is one of these.
+        if isinstance(leaves, Op) and leaves.opcode is Opcode.XOR and same_value(leaves.args[1], TRUE):
+            return _among(condition, leaves.args[0], Opcode.OR)
+        return False
+    return _among(condition, leaves, Opcode.AND)
+
+
+def _among(wanted: Value, value: Value, opcode: Opcode) -> bool:
+    if value is wanted:
+        return True
+    return isinstance(value, Op) and value.opcode is opcode and any(_among(wanted, a, opcode) for a in value.args)
 
 
 def memory_ii(block: Block, period: float) -> int:
