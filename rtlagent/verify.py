@@ -2,9 +2,11 @@
 
 lint -> elaborate -> simulate (oracle) -> tests (the user's) -> equiv (optimise requests) ->
 synthesize -> requirements -> place_and_route -> cross_check (the oracle again, on Verilator, for a
-candidate that has met everything else). The first failing gate ends the list. Simulation and
-synthesis do not depend on each other and run side by side; what ran beyond the first failure is
-thrown away, so that the verdict reads the same however the machine was loaded.
+candidate that has met everything else). For a module compiled from C, cosim (the calls of the C, under both
+simulators) stands in simulate's place, and place_and_route always comes where the target has it. The
+first failing gate ends the list. Simulation and synthesis do not depend on each other and run side by
+side; what ran beyond the first failure is thrown away, so that the verdict reads the same however the
+machine was loaded.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from typing import TYPE_CHECKING
 
 from rtlagent import __version__
 from rtlagent.config import ToolConfig
-from rtlagent.errors import RtlagentError, UsageError
+from rtlagent.errors import CSourceError, RtlagentError, UsageError
+from rtlagent.spec import ROUTED_TARGETS
 from rtlagent.types import (
     Candidate,
     Diagnostic,
@@ -41,11 +44,12 @@ from rtlagent.types import (
 )
 
 if TYPE_CHECKING:
+    from rtlagent.tools.c_reference import CReference
     from rtlagent.verilog import ModuleInfo
 
 RTL_SUFFIXES = (".v", ".sv", ".vh", ".svh")
 _MUTANT_SEED = 1
-_FUNCTION_STEPS = ("simulate", "tests", "equiv")
+_FUNCTION_STEPS = ("simulate", "cosim", "tests", "equiv")
 _LATCH_WANTED = re.compile(
     r"\b(?:transparent|level[- ]sensitive|gated|enabled|[DS]R?|JK)[- ]latch|\blatch-based"
     r"|\b(?:with|is|as|be) an? latch\b"
@@ -77,6 +81,8 @@ class Bench:
     """Replay the trace on Verilator as well, from random initial values, before a candidate may pass."""
     mutants: int = 16
     """Wrong versions of a passing design on which the tests themselves are judged; 0: none."""
+    c: CReference | None = None
+    """The C function that the candidate was compiled from; None: it was not."""
 
 
 @dataclass(frozen=True)
@@ -118,45 +124,6 @@ class Verifier:
         grade, reason = self._grade(candidate, spec, steps) if passed else (Grade.NONE, "the candidate did not pass")
         return replace(verdict, passed=passed, unmet=unmet, grade=grade, grade_reason=reason)
 
-    def _grade(self, candidate: Candidate, spec: Spec, steps: Sequence[StepResult]) -> tuple[Grade, str]:
-        """Say how strong the tests were that passed the candidate: by what they compared, then by mutants."""
-        grade, reason = grade_evidence(steps, spec, self.bench.trace)
-        if grade is not Grade.MODERATE or not self.bench.mutants:
-            return grade, reason
-        inputs = [spec.top, spec.ports, spec.clock, spec.reset, spec.tests, self.bench.trace, self.bench.mutants]
-        key = digest([candidate.sha256, inputs, __version__])
-        path = self.store / f"grade-{key}.json"
-        if path.is_file():
-            value = json.loads(path.read_text())
-            return Grade(value[0]), value[1]
-        try:
-            measured, why = self._kill_mutants(candidate, spec)
-        except RtlagentError as error:
-            # The design has passed; only the measure of its tests is missing.
-            return grade, f"{reason} ({error.message})"
-        grade, reason = (grade, f"{reason} ({why})") if measured is Grade.NONE else (measured, why)
-        _write(path, [grade, reason])
-        return grade, reason
-
-    def _kill_mutants(self, candidate: Candidate, spec: Spec) -> tuple[Grade, str]:
-        from rtlagent.tools import mutants
-
-        made = mutants.make_mutants(
-            candidate.files, top=_top(spec), limit=self.bench.mutants, seed=_MUTANT_SEED, config=self.config
-        )
-        result = mutants.kill_mutants(
-            candidate.files,
-            made,
-            self.bench.trace,
-            top=_top(spec),
-            ports=spec.ports,
-            clock=spec.clock,
-            reset=spec.reset,
-            tests=spec.tests,
-            config=self.config,
-        )
-        return mutants.grade(result)
-
     def _judge(self, candidate: Candidate, spec: Spec, add: Callable[[StepResult], bool]) -> None:
         with ThreadPoolExecutor(max_workers=2) as pool:
             function = [pool.submit(gate, candidate, spec) for gate in self._function_gates(spec)]
@@ -172,12 +139,15 @@ class Verifier:
             finally:
                 for future in [*function, synthesized]:
                     future.cancel()
-        if spec.requirements.min_fmax_mhz is not None:
+        needs = spec.requirements
+        if needs.min_fmax_mhz is not None or (self.bench.c is not None and needs.target in ROUTED_TARGETS):
             add(self._place_and_route(candidate, spec))
 
     def _function_gates(self, spec: Spec) -> Iterable[Callable[[Candidate, Spec], StepResult]]:
         if self.bench.trace is not None:
             yield self._simulate
+        if self.bench.c is not None:
+            yield self._cosim
         if spec.tests:
             yield self._tests
         if self.bench.baseline:
@@ -212,11 +182,23 @@ class Verifier:
             module = info.module(_top(spec))
             if module is None:
                 return replace(result, status=Status.ERROR, detail="the ports of the top module could not be read")
-            wrong = interface_problems(module, spec.ports)
+            # The ports of compiled C are the compiler's own; co-simulation connects each by its name.
+            wrong = interface_problems(module, spec.ports) if self.bench.c is None else ()
             status = Status.FAIL if wrong else result.status
             return replace(result, status=status, diagnostics=(*result.diagnostics, *wrong))
 
-        return self._cached("elaborate", candidate, [spec.top, spec.ports], run)
+        return self._cached("elaborate", candidate, [spec.top, spec.ports, self.bench.c is None], run)
+
+    def _cosim(self, candidate: Candidate, spec: Spec) -> StepResult:
+        reference = self.bench.c
+        assert reference is not None
+
+        def run(keep: Path) -> StepResult:
+            from rtlagent.tools.c_reference import check_against_c
+
+            return check_against_c(candidate.files, reference, keep_dir=keep, config=self.config)
+
+        return self._cached("cosim", candidate, [reference], run)
 
     def _simulate(self, candidate: Candidate, spec: Spec) -> StepResult:
         return self._replay(candidate, spec, "simulate", self.bench.simulator)
@@ -297,22 +279,27 @@ class Verifier:
 
     def _place_and_route(self, candidate: Candidate, spec: Spec) -> StepResult:
         needs = spec.requirements
+        goal = needs.min_fmax_mhz
+        if goal is None and spec.clock is not None:
+            goal = 1000 / spec.clock.period_ns  # nextpnr stops improving at its goal; without one that is 12 MHz
 
         def run(keep: Path) -> StepResult:
             from rtlagent.tools.place_and_route import place_and_route
 
             netlist = keep.parent / "synthesize" / "netlist.json"
-            return place_and_route(
+            result = place_and_route(
                 candidate.files,
                 top=_top(spec),
                 target=needs.target,
-                min_fmax_mhz=needs.min_fmax_mhz,
+                min_fmax_mhz=goal,
                 netlist=netlist if netlist.is_file() else None,
                 keep_dir=keep,
                 config=self.config,
             )
+            return result if needs.min_fmax_mhz is not None else _not_required(result)
 
-        return self._cached("place_and_route", candidate, [spec.top, needs.target, needs.min_fmax_mhz], run)
+        inputs = [spec.top, needs.target, needs.min_fmax_mhz, goal]
+        return self._cached("place_and_route", candidate, inputs, run)
 
     def _cached(
         self, step: str, candidate: Candidate, inputs: Sequence[object], run: Callable[[Path], StepResult]
@@ -327,6 +314,8 @@ class Verifier:
         keep.mkdir(parents=True, exist_ok=True)
         try:
             result = run(keep)
+        except CSourceError:
+            raise  # the user's C, not the design
         except UsageError as error:
             # The model's text has a form that the tool cannot even be given: the design's fault.
             found = Diagnostic("rtlagent", Severity.ERROR, "UNUSABLE", error.message, hint=error.hint)
@@ -348,97 +337,6 @@ def _write(path: Path, value: object) -> None:
     part.replace(path)
 
 
-def interface_problems(module: ModuleInfo, ports: Sequence[Port]) -> tuple[Diagnostic, ...]:
-    """Compare the top module's ports with the specified ones: names, directions and widths.
-
-    An extra port is a problem too: whoever instantiates the module would leave it open.
-    """
-    found = {p.name: p for p in module.ports}
-    wanted = {p.name: p for p in ports}
-
-    def problem(code: str, message: str) -> Diagnostic:
-        return Diagnostic("rtlagent", Severity.ERROR, code, message, module.path, module.line, 1)
-
-    problems = [
-        problem("PORT_MISSING", f"{module.name} lacks the port {p.direction} {p.name}")
-        for n, p in wanted.items()
-        if n not in found
-    ]
-    problems += [
-        problem("PORT_EXTRA", f"{module.name} has a port that the specification does not have: {n}")
-        for n in found
-        if n not in wanted
-    ]
-    for name in (n for n in wanted if n in found):
-        want, got = wanted[name], found[name]
-        if want.direction != got.direction:
-            text = f"port {name} is an {got.direction}; the specification wants an {want.direction}"
-            problems.append(problem("PORT_DIRECTION", text))
-        if want.width is not None and got.width is not None and want.width != got.width:
-            text = f"port {name} has {got.width} bits; the specification wants {want.width}"
-            problems.append(problem("PORT_WIDTH", text))
-    return tuple(problems)
-
-
-def find_unmet(needs: Requirements, metrics: Metrics) -> tuple[Unmet, ...]:
-    """List the requirements that the figures miss; an unmeasured one is missed with `measured` None."""
-    upper = [
-        ("max_luts", needs.max_luts, metrics.luts, ""),
-        ("max_ffs", needs.max_ffs, metrics.ffs, ""),
-        ("max_brams", needs.max_brams, metrics.brams, ""),
-        ("max_dsps", needs.max_dsps, metrics.dsps, ""),
-        ("max_latency_cycles", needs.max_latency_cycles, metrics.latency_cycles, "cycles"),
-    ]
-    unmet = [
-        Unmet(name, float(limit), None if got is None else float(got), unit)
-        for name, limit, got, unit in upper
-        if limit is not None and (got is None or got > limit)
-    ]
-    limit_mhz, got_mhz = needs.min_fmax_mhz, metrics.fmax_mhz
-    if limit_mhz is not None and (got_mhz is None or got_mhz < limit_mhz):
-        unmet.append(Unmet("min_fmax_mhz", limit_mhz, got_mhz, "MHz"))
-    return tuple(unmet)
-
-
-def grade_evidence(steps: Sequence[StepResult], spec: Spec, trace: Trace | None) -> tuple[Grade, str]:
-    """Grade how strong the tests behind a PASS were, from what was compared.
-
-    From a passing run alone the best grade is MODERATE: how many wrong designs the tests catch is
-    measured by mutants afterwards.
-    """
-    judges = {s.step for s in steps if s.step in _FUNCTION_STEPS}
-    if not judges:
-        return Grade.NONE, "nothing checked the function"
-    if judges == {"equiv"}:
-        return Grade.MODERATE, "only the comparison with the existing design judged the function"
-    if trace is None:
-        return Grade.MODERATE, "only the user's own tests judged the function"
-    checked = sum(t.checked_cycles or 0 for s in steps if s.step == "simulate" for t in s.tests)
-    untested = [] if spec.tests else _never_compared(trace, spec.ports)
-    if untested:
-        return Grade.WEAK, f"the golden model leaves outputs untested: {', '.join(untested)}"
-    if checked < MIN_CYCLES and spec.clock is not None:
-        return Grade.WEAK, f"only {checked} cycles were checked"
-    return Grade.MODERATE, f"{checked} cycles were checked; how many wrong designs the tests catch is not measured"
-
-
-def _never_compared(trace: Trace, ports: Sequence[Port]) -> list[str]:
-    from rtlagent.tools.trace import measure_coverage
-
-    return [o.port for o in measure_coverage(trace, ports=ports).outputs if not o.compared]
-
-
-def _unmet(needs: Requirements, verdict: Verdict) -> tuple[Unmet, ...]:
-    """List the missed requirements of a synthesized candidate.
-
-    A design without a register-to-register path has no fmax; there place-and-route has held the
-    frequency against the slowest path of any kind, and its status is the answer.
-    """
-    routed = any(s.step == "place_and_route" and s.passed for s in verdict.steps)
-    by_path = routed and verdict.metrics.fmax_mhz is None
-    return tuple(u for u in find_unmet(needs, verdict.metrics) if not (by_path and u.name == "min_fmax_mhz"))
-
-
 def _reached_synthesis(steps: Sequence[StepResult]) -> bool:
     return any(s.step == "synthesize" and s.passed for s in steps)
 
@@ -447,20 +345,3 @@ def _top(spec: Spec) -> str:
     if spec.top is None:
         raise ValueError("the spec was not completed: it has no top")
     return spec.top
-
-
-def _test_paths(spec: Spec) -> list[str]:
-    return [f.path for t in spec.tests for f in (t.source, *t.support)]
-
-
-def _protected_paths(candidate: Candidate, spec: Spec) -> tuple[Diagnostic, ...]:
-    """Name the candidate's files that would stand in for one of the user's tests, or for what a test includes."""
-    protected = set(_test_paths(spec))
-    names = {PurePosixPath(p).name for p in protected}
-    # The user's own files may share a name; the folders are searched for an include in the order that they had.
-    given = {f.path for f in spec.context_files}
-    return tuple(
-        Diagnostic("rtlagent", Severity.ERROR, "PROTECTED_TEST", "a design may not replace a test file", f.path)
-        for f in candidate.files
-        if f.path in protected or (PurePosixPath(f.path).name in names and f.path not in given)
-    )

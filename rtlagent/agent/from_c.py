@@ -18,9 +18,11 @@ from rtlagent.errors import RunError, ToolError, UsageError
 from rtlagent.types import (
     Candidate,
     Clock,
+    Diagnostic,
     LoopReport,
     Reset,
     RunRecord,
+    Severity,
     SourceFile,
     Spec,
     Status,
@@ -96,12 +98,13 @@ def choose_top(spec: Spec, config: ToolConfig) -> str:
 def defined_functions(llvm: str) -> list[tuple[str, str]]:
     """Return the functions that LLVM IR defines, in order: name in the source, symbol."""
     names = dict(re.findall(r'^!(\d+) = distinct !DISubprogram\(name: "([^"]+)"', llvm, re.M))
-    found = []
-    for line in re.findall(r"^define .*$", llvm, re.M):
-        symbol = re.search(r'@"?([^"(\s]+)"?\(', line)
-        debug = re.search(r"!dbg !(\d+)", line)
+    found: list[tuple[str, str]] = []
+    for line in re.finditer(r"^define .*$", llvm, re.M):
+        symbol = re.search(r'@"?([^"(\s]+)"?\(', line[0])
+        debug = re.search(r"!dbg !(\d+)", line[0])
         if symbol:
-            found.append((names.get(debug[1], symbol[1]) if debug else symbol[1], symbol[1]))
+            name = names.get(debug[1]) if debug else None
+            found.append((name or symbol[1], symbol[1]))
     return found
 
 
@@ -284,7 +287,6 @@ def reference_of(spec: Spec, settings: CSettings, compiled: HlsResult) -> CRefer
         spec.context_files,
         spec.c_language,
         spec.clock_ns or DEFAULT_CLOCK_NS,
-        compiled.latency_max_cycles,
         worst_ii(compiled.loops),
         SIMULATORS if settings.simulator == "auto" else (settings.simulator,),
         settings.seed,
@@ -310,9 +312,13 @@ def _outcome(verdict: Verdict) -> tuple[str, str]:
     if failing is None:
         parts = [f"{u.name} {u.limit:g}, {_measured(u.measured)}" for u in verdict.unmet]
         return "fail", f"not met: {'; '.join(parts)}" if parts else "nothing checked the function"
-    first = next((str(d) for d in failing.diagnostics if d.severity == "error"), "") or _first_line(failing)
+    first = next((_said(d) for d in failing.diagnostics if d.severity is Severity.ERROR), "") or _first_line(failing)
     outcome = {Status.ERROR: "tool", Status.TIMEOUT: "limit"}.get(failing.status, "fail")
     return outcome, f"{failing.step}: {first}".rstrip(": ")
+
+
+def _said(found: Diagnostic) -> str:
+    return str(found) if found.line else found.message
 
 
 def _measured(value: float | None) -> str:

@@ -20,7 +20,7 @@ _ENDED = {
     "tool": "ERROR: a tool broke",
     "model": "ERROR: the model failed",
 }
-_MAX_ERRORS, _MAX_DETAIL = 10, 40
+_MAX_DETAIL = 40
 
 
 def print_report(report: RunReport, folder: Path, copied: Sequence[Path], stream: TextIO) -> None:
@@ -77,10 +77,9 @@ def _failure_lines(verdict: Verdict) -> list[str]:
     failing = verdict.failing
     if failing is None:
         return []
-    errors = [str(d) for d in failing.diagnostics if d.severity is Severity.ERROR][1:_MAX_ERRORS]
-    detail = failing.detail.splitlines()
-    more = [f"... {len(detail) - _MAX_DETAIL} lines more in report.json"] if len(detail) > _MAX_DETAIL else []
-    return [f"  {line}".rstrip() for line in [*errors, *detail[:_MAX_DETAIL], *more]]
+    lines = failing.detail.splitlines() or [str(d) for d in failing.diagnostics if d.severity is Severity.ERROR]
+    more = [f"... {len(lines) - _MAX_DETAIL} lines more in report.json"] if len(lines) > _MAX_DETAIL else []
+    return [f"  {line}".rstrip() for line in [*lines[:_MAX_DETAIL], *more]]
 
 
 def _gate_lines(verdict: Verdict) -> list[str]:
@@ -97,7 +96,7 @@ def _what(verdict: Verdict, index: int) -> str:
         parts.append(f"{good}/{len(step.tests)} tests")
         checked = sum(t.checked_cycles or 0 for t in step.tests)
         if checked:
-            parts.append(f"{checked} cycles checked")
+            parts.append(f"{checked} {'values compared' if step.step == 'cosim' else 'cycles checked'}")
         seeds = sorted({t.seed for t in step.tests if t.seed is not None})
         if seeds:
             parts.append(f"seed {', '.join(map(str, seeds))}")

@@ -101,13 +101,6 @@ def test_no_model_names_the_choices(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_c_file_is_refused_kindly(tmp_path: Path) -> None:
-    (tmp_path / "f.c").write_text("int f(int a) { return a + 1; }\n")
-    done = run("generate", "f.c", "--model", REPLAY, cwd=tmp_path)
-    assert done.returncode == 2
-    assert "not supported" in done.stderr
-
-
 def test_unknown_runs_and_wrong_numbers_are_usage_errors(tmp_path: Path) -> None:
     assert run("resume", "nothing", cwd=tmp_path).returncode == 2
     assert (
