@@ -31,10 +31,22 @@ _WORST_FIRST = (Status.ERROR, Status.FAIL, Status.TIMEOUT, Status.UNPROVEN, Stat
 _CYCLES_PER_BLOCK = 400
 _LEAST_TIMEOUT = 100_000
 _UNCOUNTED_TIMEOUT = 5_000_000
-_ALLOWED = frozenset(
-    ("clog2", "signed", "unsigned", "bits", "size", "left", "right", "low", "high", "countones", "onehot", "onehot0")
-    + ("readmemh", "readmemb", "display", "write", "time", "error", "warning", "info")
+_FUNCTIONS = (
+    "clog2",
+    "signed",
+    "unsigned",
+    "bits",
+    "size",
+    "left",
+    "right",
+    "low",
+    "high",
+    "countones",
+    "onehot",
+    "onehot0",
 )
+_TASKS = ("readmemh", "readmemb", "display", "write", "time", "error", "warning", "info")
+_ALLOWED = frozenset((*_FUNCTIONS, *_TASKS))
 """System tasks that can neither end a simulation nor write a file."""
 
 _SYSTEM_NAME = re.compile(r"(?<![\w$\\])\$\s*(?P<name>[A-Za-z_][\w$]*|``)")
@@ -88,7 +100,7 @@ def cosimulate(
     bench = make_bench(
         interface, record, nonce=secrets.token_hex(8), timeout_cycles=timeout, clock_ns=clock_ns, seed=seed
     )
-    plan = Plan(files, interface, record, bench, clock_ns, timeout, seed, config)
+    plan = Plan(files, interface, record, bench, timeout, seed, config)
     with ThreadPoolExecutor(max_workers=len(simulators)) as pool:
         runs = list(pool.map(lambda name: run_simulator(name, plan), simulators))
     if wave == "on_failure" and keep_dir is not None:

@@ -102,7 +102,6 @@ def make_bench(
     module = f"rtlagent_bench_{nonce}"
     text = environment.get_template("testbench.v.j2").render(
         bench=module,
-        mark=f"RTLAGENT_{nonce}",
         nonce=nonce,
         report=REPORT,
         module=interface.module,
@@ -130,7 +129,8 @@ def _check(interface: Interface, record: CallRecord) -> None:
     if interface.streams:
         raise UsageError(f"co-simulation cannot drive streams yet: {interface.streams[0].name}")
     known = {a.name for a in record.arguments}
-    for port in (*interface.scalars, *interface.arrays):
+    ports: list[ScalarPort | ArrayPort] = [*interface.scalars, *interface.arrays]
+    for port in ports:
         if port.argument not in known:
             raise UsageError(f"port {port.name} belongs to {port.argument}, which was not recorded")
         if port.width > _ANY_BITS:

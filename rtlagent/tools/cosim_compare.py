@@ -38,8 +38,8 @@ class Comparison:
 class Comparer:
     """Compares call by call; what depends only on the interface is prepared once."""
 
-    def __init__(self, interface: Interface, record: CallRecord, clock_ns: float) -> None:
-        self._interface, self._record, self._clock_ns = interface, record, clock_ns
+    def __init__(self, interface: Interface, record: CallRecord) -> None:
+        self._interface, self._record = interface, record
         index = {a.name: i for i, a in enumerate(record.arguments)}
         self._argument_of = [index[p.argument] for p in interface.arrays]
         self._gaps: dict[int, tuple[range, ...]] = {}
@@ -164,9 +164,10 @@ class Comparer:
         beyond = "not written: beyond the caller's object"
         wanted = beyond if expected is None else shown_expected(expected, width, signed)
         shown = shown_got(got, width, signed)
-        time_ns = done.cycle * self._clock_ns
         inputs = self._inputs(self._record.calls[number])
-        self.found.mismatches.append(Mismatch(f"call {number}", done.latency, time_ns, name, wanted, shown, inputs))
+        self.found.mismatches.append(
+            Mismatch(f"call {number}", done.latency, done.time_ns, name, wanted, shown, inputs)
+        )
 
     def _inputs(self, call: Call) -> dict[str, str]:
         return {

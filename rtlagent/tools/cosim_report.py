@@ -1,9 +1,9 @@
 """Read what the testbench of a co-simulation wrote.
 
-    NONCE C call latency cycle result     a call ended
+    NONCE C call latency time result      a call ended
     NONCE W memory index value            an element that it wrote, as it was left
-    NONCE P call latency cycle code memory port value
-    NONCE X call latency cycle why        the end: `end`, `hang`, `never_idle`, `unknown_done`
+    NONCE P call latency time code memory port value
+    NONCE X call latency time why         the end: `end`, `hang`, `never_idle`, `unknown_done`
 
 Every line starts with a number that the design cannot know; one that does not, or is out of order, or
 a missing end, is never taken for a result.
@@ -15,11 +15,11 @@ import re
 from dataclasses import dataclass, field
 
 _LINE = re.compile(
-    r"C (?P<c_call>\d+) (?P<c_latency>\d+) (?P<c_cycle>\d+) (?P<result>-|[0-9a-fxz]+)"
+    r"C (?P<c_call>\d+) (?P<c_latency>\d+) (?P<c_time>\d+) (?P<result>-|[0-9a-fxz]+)"
     r"|W (?P<memory>\d+) (?P<index>\d+) (?P<value>[0-9a-fxz]+)"
-    r"|P (?P<p_call>\d+) (?P<p_latency>\d+) (?P<p_cycle>\d+) (?P<code>\w+)"
+    r"|P (?P<p_call>\d+) (?P<p_latency>\d+) (?P<p_time>\d+) (?P<code>\w+)"
     r" (?P<p_memory>\d+) (?P<port>\d+) (?P<p_value>[0-9a-fxz]+)"
-    r"|X (?P<x_call>\d+) (?P<x_latency>\d+) (?P<x_cycle>\d+) (?P<why>\w+)",
+    r"|X (?P<x_call>\d+) (?P<x_latency>\d+) (?P<x_time>\d+) (?P<why>\w+)",
     re.I,
 )
 
@@ -30,8 +30,8 @@ class CallResult:
 
     latency: int
     """Cycles from the one with ap_start to the one with ap_done."""
-    cycle: int
-    """Number of the last cycle since the simulation's start."""
+    time_ns: int
+    """When it ended, in simulation time."""
     result: str
     """ap_return as hex digits, x and z among them; `-` if there is none."""
     written: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Problem:
     call: int
     latency: int
     """Cycle within the call."""
-    cycle: int
+    time_ns: int
     code: str
     memory: int
     port: int
@@ -61,7 +61,7 @@ class Report:
     end: str = ""
     """Why it ended; empty: the report just stops."""
     end_latency: int = 0
-    end_cycle: int = 0
+    end_time_ns: int = 0
     forged: str = ""
     """The first line that the testbench cannot have written; empty if there is none."""
 
@@ -79,20 +79,19 @@ def parse_report(text: str, nonce: str) -> Report:
         if found["c_call"]:
             if int(found["c_call"]) != len(calls):
                 return Report(tuple(calls), tuple(problems), forged=rest[:80])
-            calls.append(CallResult(int(found["c_latency"]), int(found["c_cycle"]), found["result"].lower()))
+            calls.append(CallResult(int(found["c_latency"]), int(found["c_time"]), found["result"].lower()))
         elif found["memory"]:
             if not calls:
                 return Report(tuple(calls), tuple(problems), forged=rest[:80])
             calls[-1].written[int(found["memory"]), int(found["index"])] = found["value"].lower()
         elif found["code"]:
-            place = (int(found[f"p_{name}"]) for name in ("call", "latency", "cycle"))
-            problems.append(
-                Problem(*place, found["code"], int(found["p_memory"]), int(found["port"]), found["p_value"])
-            )
+            call, latency, time_ns = (int(found[f"p_{name}"]) for name in ("call", "latency", "time"))
+            memory, port = int(found["p_memory"]), int(found["port"])
+            problems.append(Problem(call, latency, time_ns, found["code"], memory, port, found["p_value"]))
         else:
             end = found["why"]
             whole = line == lines[-2] and not lines[-1]
             if not whole:
                 return Report(tuple(calls), tuple(problems), forged=lines[-2][:80])
-            return Report(tuple(calls), tuple(problems), end, int(found["x_latency"]), int(found["x_cycle"]))
+            return Report(tuple(calls), tuple(problems), end, int(found["x_latency"]), int(found["x_time"]))
     return Report(tuple(calls), tuple(problems))

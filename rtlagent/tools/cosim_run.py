@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rtlagent.hls.interface import Interface
 
 SIMULATORS: dict[str, ModuleType] = {"verilator": verilator, "icarus": icarus}
-ICARUS_S = 20.0
+ICARUS_S = 15.0
 """After this time Icarus is stopped, if it has finished a call."""
 _WAVE_NAME = "cosim.vcd"
 _LEAD_NS = 100_000
@@ -39,7 +39,6 @@ class Plan:
     interface: Interface
     record: CallRecord
     bench: Bench
-    clock_ns: float
     timeout_cycles: int
     seed: int
     config: ToolConfig
@@ -92,7 +91,7 @@ def record_wave(run: Run, plan: Plan, keep_dir: Path) -> Run:
     """Repeat a failing run with a waveform from shortly before the failure."""
     with tempfile.TemporaryDirectory(prefix="rtlagent-") as folder:
         job = _job(plan, Path(folder))
-        wave = Wave(from_ns=max(0, int(_failure_ns(run, plan)) - _LEAD_NS))
+        wave = Wave(from_ns=max(0, int(_failure_ns(run)) - _LEAD_NS))
         execute(job, SIMULATORS[run.simulator].plan(job, config=plan.config, wave=wave), config=plan.config)
         return replace(run, wave=_keep_wave(job.folder, keep_dir))
 
@@ -114,7 +113,7 @@ def _judge(name: str, plan: Plan, outcome: Outcome, report: Report, found: Seque
             return Run(name, status, f"building was stopped at the {outcome.limit} limit", report, nothing, log=log)
         status = Status.FAIL if guilty else Status.ERROR
         return Run(name, status, f"{name} does not accept the design", report, nothing, tuple(errors), log)
-    comparer = Comparer(plan.interface, plan.record, plan.clock_ns)
+    comparer = Comparer(plan.interface, plan.record)
     for number, done in enumerate(report.calls[: len(plan.record.calls)]):
         comparer.call(number, done)
     status, message, cut_off = _verdict(plan, outcome, report, comparer.found)
@@ -146,9 +145,9 @@ _ENDS = {
 }
 
 
-def _failure_ns(run: Run, plan: Plan) -> float:
-    times = [m.time_ns for m in run.comparison.mismatches] + [p.cycle * plan.clock_ns for p in run.report.problems]
-    return min(times, default=run.report.end_cycle * plan.clock_ns)
+def _failure_ns(run: Run) -> float:
+    times = [m.time_ns for m in run.comparison.mismatches] + [p.time_ns for p in run.report.problems]
+    return min(times, default=run.report.end_time_ns)
 
 
 def _read(folder: Path, nonce: str) -> Report:

@@ -84,7 +84,7 @@ def test_result(run: Run, interface: Interface, record: CallRecord) -> TestResul
 
 def table(runs: Sequence[Run], interface: Interface, record: CallRecord) -> str:
     """Return the calls, what was compared, and the latency, then what is wrong."""
-    rows = [("simulator", "status", "calls", "outputs", "latency min", "max", "total cycles")]
+    rows: list[tuple[str, ...]] = [("simulator", "status", "calls", "outputs", "latency min", "max", "total cycles")]
     for run in runs:
         latencies = [c.latency for c in run.report.calls]
         figures = [str(f) for f in (min(latencies), max(latencies), sum(latencies))] if latencies else ["-"] * 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import struct
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from rtlagent.hls.interface import Argument
 
 _UNIFORM = (1, 0, 2, 3, 5, 8)
-_MAX_BYTES = 24 << 20
+_MAX_BYTES = 8 << 20
+_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _TEXT = b"the quick brown fox jumps over the lazy dog 0123456789 AAAABBBB,.;-+\n"
 
 
@@ -25,10 +27,10 @@ class Budget:
     """How many stimuli are made and how much work they may be, in basic blocks."""
 
     wanted: int = 24
-    soft_limit: int = 150_000
+    soft_limit: int = 100_000
     """Of one call; the first three may be longer."""
     hard_limit: int = 5_000_000
-    total_limit: int = 400_000
+    total_limit: int = 250_000
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def _array_bytes(a: Argument, index: int, length: int, chooser: random.Random) -
         form = "<f" if width == 4 else "<d"
         return b"".join(struct.pack(form, chooser.uniform(-100.0, 100.0)) for _ in range(count)) + bytes(rest)
     if _is_bool(a):
-        return bytes(chooser.randrange(2) for _ in range(a.size_bytes))
+        return bytes(chooser.choices((0, 1), k=a.size_bytes))
     filled = _constant_fill(index, bits)
     if filled is not None:
         return filled.to_bytes(width, "little") * count + bytes(rest)
@@ -112,13 +114,16 @@ def _array_bytes(a: Argument, index: int, length: int, chooser: random.Random) -
     if mode == "full":
         return chooser.randbytes(a.size_bytes)
     if mode == "text":
-        return bytes(chooser.choice(_TEXT) for _ in range(a.size_bytes - 1)) + b"\0"
+        return bytes(chooser.choices(_TEXT, k=a.size_bytes - 1)) + b"\0"
     top = {"small": 15, "ramp": 0}.get(mode, max(1, min(length, count) - 1))
     top = min(top, (1 << (bits - 1)) - 1)
-    values = list(range(count)) if mode == "ramp" else [chooser.randint(0, top) for _ in range(count)]
+    values = list(range(count)) if mode == "ramp" else chooser.choices(range(top + 1), k=count)
     if mode == "sorted":
         values.sort()
-    return b"".join((v & ((1 << bits) - 1)).to_bytes(width, "little") for v in values) + bytes(rest)
+    if width not in _CODES:
+        return b"".join(v.to_bytes(width, "little") for v in values) + bytes(rest)
+    mask = (1 << bits) - 1
+    return array(_CODES[width], [v & mask for v in values]).tobytes() + bytes(rest)
 
 
 def _constant_fill(index: int, bits: int) -> int | None:

@@ -5,12 +5,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-
 from cosim_designs import ACCUMULATE, GCD, POINTER, VECTOR_ADD, Pair, array, memory
 
 from rtlagent.config import ToolConfig
 from rtlagent.errors import UsageError
 from rtlagent.hls.interface import ArrayPort, Interface
+from rtlagent.tools import cosim_run
 from rtlagent.tools.cosim import cosimulate, estimated_timeout
 from rtlagent.tools.cosim_bench import make_bench
 from rtlagent.tools.cosim_report import parse_report
@@ -173,6 +173,24 @@ def test_a_design_that_hangs_the_simulator_is_a_timeout(tool_config: ToolConfig)
     )
     assert step.status is Status.TIMEOUT, step.detail
     assert "after 0 of" in step.detail
+
+
+def test_icarus_may_stop_after_a_prefix_when_verilator_ran_all(
+    tool_config: ToolConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cosim_run, "ICARUS_S", 1.5)
+    slow = "reg busy; reg [16:0] wait_; always @(posedge ap_clk) wait_ <= busy ? wait_ + 1 : 0;"
+    edits = ("reg busy;", slow, "busy && y == 0", "busy && y == 0 && wait_[16]", "(y == 0)", "(wait_[16] && y == 0)")
+    edits += ("else begin x <= y; y <= x % y; end", "else if (y != 0) begin x <= y; y <= x % y; end")
+    step = judge(GCD, tool_config, *edits, simulators=BOTH)
+    assert step.status is Status.PASS, step.detail
+    verilator, icarus = step.tests
+    assert verilator.message == ""
+    assert icarus.message.startswith("checked the first ")
+    assert 0 < (icarus.checked_cycles or 0) < (verilator.checked_cycles or 0)
+    assert icarus.message in step.detail
+    alone = judge(GCD, tool_config, *edits)
+    assert alone.status is Status.TIMEOUT
 
 
 def test_verilog_that_does_not_compile_fails_with_its_place(tool_config: ToolConfig) -> None:
