@@ -16,40 +16,36 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rtlagent import __version__
 from rtlagent.config import ToolConfig
-from rtlagent.errors import CSourceError, RtlagentError, UsageError
+from rtlagent.conformance import interface_problems, paths_of_tests, protected_paths, unmet_by_steps
+from rtlagent.errors import CSourceError, UsageError
+from rtlagent.grading import FUNCTION_STEPS, Grader
 from rtlagent.spec import ROUTED_TARGETS
 from rtlagent.types import (
     Candidate,
     Diagnostic,
     Grade,
-    Metrics,
-    Port,
-    Requirements,
     Severity,
     SourceFile,
     Spec,
     Status,
     StepResult,
     Trace,
-    Unmet,
     Verdict,
     digest,
     from_json,
     to_json,
 )
+from rtlagent.workspace import write_atomic
 
 if TYPE_CHECKING:
     from rtlagent.tools.c_reference import CReference
-    from rtlagent.verilog import ModuleInfo
 
 RTL_SUFFIXES = (".v", ".sv", ".vh", ".svh")
-_MUTANT_SEED = 1
-_FUNCTION_STEPS = ("simulate", "cosim", "tests", "equiv")
 _LATCH_WANTED = re.compile(
     r"\b(?:transparent|level[- ]sensitive|gated|enabled|[DS]R?|JK)[- ]latch|\blatch-based"
     r"|\b(?:with|is|as|be) an? latch\b"
@@ -64,8 +60,6 @@ _DEPENDS_ON_X = Diagnostic(
     "the design passes while unknown values are X, and fails when they are random, as in hardware",
     hint="reset every register that an output depends on; no === x, no casex; index within bounds",
 )
-MIN_CYCLES = 100
-"""Fewer checked cycles than this make a weak verdict (judgement; see `grade`)."""
 
 
 @dataclass(frozen=True)
@@ -116,13 +110,20 @@ class Verifier:
         if add(self._lint(candidate, spec)):
             self._judge(candidate, spec, add)
         verdict = Verdict(passed=False, grade=Grade.NONE, steps=tuple(steps))
-        unmet = _unmet(spec.requirements, verdict) if _reached_synthesis(steps) else ()
-        passed = not unmet and all(s.passed for s in steps) and any(s.step in _FUNCTION_STEPS for s in steps)
+        unmet = unmet_by_steps(spec.requirements, verdict.metrics, steps)
+        passed = not unmet and all(s.passed for s in steps) and any(s.step in FUNCTION_STEPS for s in steps)
         if passed and self.bench.trace is not None and self.bench.cross_check:
             passed = add(self._cross_check(candidate, spec))
             verdict = replace(verdict, steps=tuple(steps))
         grade, reason = self._grade(candidate, spec, steps) if passed else (Grade.NONE, "the candidate did not pass")
         return replace(verdict, passed=passed, unmet=unmet, grade=grade, grade_reason=reason)
+
+    def _grade(self, candidate: Candidate, spec: Spec, steps: Sequence[StepResult]) -> tuple[Grade, str]:
+        if self.bench.c is not None:
+            from rtlagent.tools.c_reference import grade_against_c
+
+            return grade_against_c(steps)
+        return Grader(self.config, self.bench.trace, self.bench.mutants, self.store).grade(candidate, spec, steps)
 
     def _judge(self, candidate: Candidate, spec: Spec, add: Callable[[StepResult], bool]) -> None:
         with ThreadPoolExecutor(max_workers=2) as pool:
@@ -161,14 +162,14 @@ class Verifier:
         def run(keep: Path) -> StepResult:
             from rtlagent.tools.lint import lint
 
-            clash = _protected_paths(candidate, spec)
+            clash = protected_paths(candidate, spec)
             if clash:
                 return StepResult("lint", Status.FAIL, diagnostics=clash)
             return lint(
                 candidate.files, top=spec.top, language=spec.language, policy=True, allow=allow, config=self.config
             )
 
-        return self._cached("lint", candidate, [spec.top, spec.language, allow, _test_paths(spec), given], run)
+        return self._cached("lint", candidate, [spec.top, spec.language, allow, paths_of_tests(spec), given], run)
 
     def _elaborate(self, candidate: Candidate, spec: Spec) -> StepResult:
         def run(keep: Path) -> StepResult:
@@ -327,18 +328,20 @@ class Verifier:
             tests=tuple(replace(t, wave_path=str(prefix / t.wave_path)) if t.wave_path else t for t in result.tests),
         )
         if result.status is not Status.ERROR:
-            _write(path, result)
+            write_atomic(path, json.dumps(to_json(result)))
         return result
 
 
-def _write(path: Path, value: object) -> None:
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(to_json(value)))
-    part.replace(path)
-
-
-def _reached_synthesis(steps: Sequence[StepResult]) -> bool:
-    return any(s.step == "synthesize" and s.passed for s in steps)
+def _not_required(result: StepResult) -> StepResult:
+    """Let a frequency that nobody required be a warning when it is missed."""
+    missed = all(d.code.startswith("FMAX") for d in result.diagnostics if d.severity is Severity.ERROR)
+    if result.status is not Status.FAIL or not missed:
+        return result
+    return replace(
+        result,
+        status=Status.PASS,
+        diagnostics=tuple(replace(d, severity=Severity.WARNING) for d in result.diagnostics),
+    )
 
 
 def _top(spec: Spec) -> str:

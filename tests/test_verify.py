@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from rtlagent.config import ToolConfig
+from rtlagent.conformance import find_unmet
+from rtlagent.grading import grade_evidence
 from rtlagent.tools.golden import record_trace
 from rtlagent.types import (
     Candidate,
@@ -23,7 +25,7 @@ from rtlagent.types import (
     Trace,
     Unmet,
 )
-from rtlagent.verify import Bench, Verifier, find_unmet, grade_evidence
+from rtlagent.verify import Bench, Verifier
 
 GOLDEN = """\
 class Golden:

@@ -302,8 +302,8 @@ def _config(sandbox: _Sandbox | None) -> ToolConfig:
 
 def _within(result: StepResult, needs: Requirements, sources: Sequence[SourceFile]) -> StepResult:
     """Fail a result whose figures exceed the limits, with a diagnostic for each."""
+    from rtlagent.conformance import find_unmet
     from rtlagent.types import Diagnostic, Severity, Status
-    from rtlagent.verify import find_unmet
 
     if result.status is not Status.PASS:
         return result
