@@ -112,7 +112,7 @@ def mark_pragmas(text: str, path: str, remarks: Remarks, *, use: bool = True) ->
             remarks.warn("PRAGMA_PLACE", f"#pragma HLS {pragma.kind} is ignored: {problem}", pragma.place)
             continue
         name = f"{MARKER}{pragma.number}"
-        lines[first] = f";extern void {name}(void);{name}();"
+        lines[first] = f';extern void {name}(void) __asm__("{name}");{name}();'
         marked.pragmas.append(pragma)
     marked.text = "\n".join(lines)
     return marked

@@ -25,7 +25,7 @@ from rtlagent.types import SourceFile
 _ARGUMENTS = (
     *("-target", "x86_64-linux-gnu", "-O0", "-Xclang", "-disable-O0-optnone", "-g", "-fno-sanitize=all"),
     *("-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops", "-fno-discard-value-names", "-fno-exceptions"),
-    *("-fno-stack-protector", "-fno-builtin", "-w", "-S", "-emit-llvm"),
+    *("-fno-stack-protector", "-w", "-S", "-emit-llvm"),
 )
 _STANDARDS = {"c": "gnu11", "c++": "gnu++17"}
 _MESSAGE = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<text>.*)$", re.M)
@@ -55,7 +55,7 @@ def emit_llvm(
         CSourceError: it does not compile; the message is the first error.
         ToolError: clang broke.
     """
-    command, readonly = _command()
+    command, readonly = clang_command()
     with tempfile.TemporaryDirectory(prefix="rtlagent-") as folder:
         work = Path(folder)
         for file in extra_files:
@@ -96,7 +96,7 @@ def _compile_error(errors: list[re.Match[str]]) -> CSourceError:
 
 
 @cache
-def _command() -> tuple[tuple[str, ...], tuple[Path, ...]]:
+def clang_command() -> tuple[tuple[str, ...], tuple[Path, ...]]:
     """Return how to call clang, and what it has to be shown.
 
     Raises:
