@@ -1,8 +1,6 @@
-"""Compile a C program natively with a recorder around one of its functions, and run it.
+"""Compile a C program natively, with a recorder around one of its functions, and run it.
 
-Two builds: `plain` is the C as gcc takes it, and gives the golden results. `checked` has the address and
-undefined-behaviour sanitizers and counts basic blocks. They fill uninitialised variables differently, so
-that results which depend on them are seen to differ. Compiling and running both happen in the sandbox.
+Compiling and running both happen in the sandbox.
 """
 
 from __future__ import annotations
@@ -10,35 +8,20 @@ from __future__ import annotations
 import platform
 import re
 import shlex
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path, PurePosixPath
 
 from rtlagent.config import ToolConfig, resource_dir
-from rtlagent.errors import CSourceError, ToolError, ToolMissingError
+from rtlagent.errors import CSourceError, ToolError
 from rtlagent.tools import sandbox
+from rtlagent.tools.csim_compiler import Compiler, choose_compiler, compiled_files, require
 from rtlagent.tools.staging import Staged, stage
 from rtlagent.types import SourceFile
 
 BUILDS = ("plain", "checked")
-_UNITS = frozenset((".c", ".cc", ".cpp", ".cxx", ".c++"))
-_PLUS = _UNITS - {".c"}
 _COMPILE_S = 60
 _LOG_BYTES = {"plain": 1 << 16, "checked": 1 << 20}
-# -O0: every call is a call and every argument where the calling convention puts it.
-_COMMON = (
-    "-O0", "-g1", "-w", "-fkeep-static-functions", "-fkeep-inline-functions", "-fcf-protection=none", "-fno-pie",
-    "-fno-stack-protector", "-fmax-errors=5", "-Dalways_inline=noinline",
-)  # fmt: skip
-_OF_BUILD = {
-    "plain": ("-ftrivial-auto-var-init=zero",),
-    "checked": (
-        "-fsanitize=address,undefined", "-fsanitize-recover=all", "-fsanitize-coverage=trace-pc",
-        "-ftrivial-auto-var-init=pattern",
-    ),
-}  # fmt: skip
 _ERROR = re.compile(
     r"^(?P<path>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?error: (?P<text>.*)$", re.M
 )
@@ -53,16 +36,9 @@ class Program:
     staged: Staged
     units: tuple[str, ...]
     """Staged paths of the files that are compiled, the one with the function first."""
-    language: str
-    include_dirs: tuple[Path, ...]
+    compiler: Compiler
     assembly: Mapping[str, tuple[str, ...]]
     """Of each build, the text of each unit."""
-
-    @property
-    def compiler(self) -> str:
-        """gcc, or g++ if any file is C++."""
-        plus = self.language == "c++" or any(PurePosixPath(u).suffix in _PLUS for u in self.units)
-        return "g++" if plus else "gcc"
 
 
 @dataclass(frozen=True)
@@ -93,18 +69,21 @@ def compile_program(
     if platform.machine() != "x86_64":
         raise ToolError("recording the calls of C code needs an x86-64 machine")
     staged = stage(files, folder)
-    program = Program(staged, _units(files, staged.paths), language, tuple(include_dirs), {})
-    _require(program.compiler)
+    units = compiled_files(files, staged.paths)
+    program = Program(staged, units, choose_compiler(files, units, language, staged.paths, include_dirs), {})
+    compiler = program.compiler
+    require(compiler.linker)
     lines = ["rm -f rtlagent_*.s rtlagent_*.rc"]
     for build in builds:
         for index, unit in enumerate(program.units):
-            command = [*_compile_argv(program, unit, build), "-S", "-o", f"rtlagent_{build}_{index}.s", unit]
+            command = [*compiler.argv(unit, build), "-S", "-o", f"rtlagent_{build}_{index}.s", unit]
             lines.append(f"( {shlex.join(command)}; echo $? > rtlagent_{build}_{index}.rc ) &")
     lines.append("wait")
     limits = replace(config.limits, wall_s=min(config.limits.wall_s, _COMPILE_S))
     done = sandbox.run(
-        ["/bin/sh", "-c", "\n".join(lines)], work=folder, config=config, limits=limits, readonly=include_dirs
-    )
+        ["/bin/sh", "-c", "\n".join(lines)],
+        work=folder, config=config, limits=limits, readonly=compiler.readonly,
+    )  # fmt: skip
     _raise_compile_error(program, done.stderr)
     if done.limit:
         raise CSourceError(
@@ -169,7 +148,7 @@ def execute(
     limits = replace(config.limits, wall_s=_COMPILE_S + 2 * sum(r.wall_s for r in runs))
     done = sandbox.run(
         ["/bin/sh", "-c", "\n".join(script)],
-        work=folder, config=config, limits=limits, readonly=(resource_dir("sim"), *program.include_dirs),
+        work=folder, config=config, limits=limits, readonly=(resource_dir("sim"),),
     )  # fmt: skip
     if any(_text(folder / f"rtlagent_{r.build}.linked").strip() != "0" for r in runs):
         raise _link_error(program, done.stderr, done.limit)
@@ -194,8 +173,16 @@ def _link_script(program: Program, runs: Sequence[Run], defines: Mapping[str, st
     lines = ["rm -f rtlagent_*.linked rtlagent_*.rc rtlagent_*.rec", f"{shlex.join(compile_argv)} || exit 3"]
     for run in runs:
         units = [f"rtlagent_{run.build}_{i}.s" for i in range(len(run.assembly))]
-        command = [program.compiler, "-no-pie", "-Wl,--wrap=fopen", "-o", f"rtlagent_{run.build}", *units, *objects]
-        command += [*(["-fsanitize=address,undefined"] if run.build == "checked" else []), "-lm"]
+        command = [
+            program.compiler.linker,
+            "-no-pie",
+            "-Wl,--wrap=fopen",
+            "-o",
+            f"rtlagent_{run.build}",
+            *units,
+            *objects,
+        ]
+        command += [*program.compiler.link_flags(run.build), "-lm"]
         lines.append(f"( {shlex.join(command)}; echo $? > rtlagent_{run.build}.linked ) &")
     return [*lines, "wait"]
 
@@ -221,26 +208,6 @@ def _run_script(runs: Sequence[Run], halt: bool) -> list[str]:
     return lines
 
 
-def _compile_argv(program: Program, unit: str, build: str) -> list[str]:
-    suffix = PurePosixPath(unit).suffix
-    plus = suffix in _PLUS or (program.language == "c++" and unit == program.units[0])
-    argv = ["g++", "-x", "c++", "-std=gnu++17"] if plus else ["gcc", "-x", "c", "-std=gnu17"]
-    folders = dict.fromkeys(str(PurePosixPath(p).parent) for p in program.staged.paths)
-    return [*argv, *_COMMON, *_OF_BUILD[build], *(f"-I{d}" for d in [*folders, *program.include_dirs])]
-
-
-def _units(files: Sequence[SourceFile], paths: Sequence[str]) -> tuple[str, ...]:
-    """Return the files to compile: not headers, and not what another file includes."""
-    included = {
-        PurePosixPath(name).name for f in files for name in re.findall(r'^\s*#\s*include\s*"([^"\n]+)"', f.text, re.M)
-    }
-    units = [
-        p for n, p in enumerate(paths)
-        if (n == 0 or PurePosixPath(p).suffix in _UNITS) and PurePosixPath(p).name not in included
-    ]  # fmt: skip
-    return tuple(units)
-
-
 def _raise_compile_error(program: Program, stderr: str) -> None:
     found = _ERROR.search(stderr)
     if found is None:
@@ -260,12 +227,6 @@ def _link_error(program: Program, stderr: str, limit: str | None) -> Exception:
     if multiple:
         return CSourceError(f"{multiple['name']} is defined twice", where=path)
     return ToolError(f"the C program does not link: {limit or stderr.strip()[-300:]}")
-
-
-@cache
-def _require(program: str) -> None:
-    if shutil.which(program) is None:
-        raise ToolMissingError(f"{program} is not installed", hint=f"apt-get install {program}")
 
 
 def _text(path: Path) -> str:

@@ -61,7 +61,7 @@ def rename_definition(assembly: str, symbol: str, new: str) -> str:
     text = re.sub(rf"^{s}:", f"{new}:", assembly, flags=re.M)
     directives = r"globl|global|type|size|weak|local|hidden|internal|protected"
     text = re.sub(rf"^(\s*\.(?:{directives})\s+){s}{edge}", rf"\g<1>{new}", text, flags=re.M)
-    return re.sub(rf"^(\s*\.size\s+\S+\s*\.-){s}{edge}", rf"\g<1>{new}", text, flags=re.M)
+    return re.sub(rf"^(\s*\.size\s+.*-\s*){s}{edge}", rf"\g<1>{new}", text, flags=re.M)
 
 
 def export(assembly: str, symbols: Sequence[str]) -> str:

@@ -60,6 +60,8 @@ def drop_reasons(dropped: Sequence[tuple[int, int]], log: str) -> tuple[str, ...
     for _, code in dropped:
         if code == _TOO_LONG or code == _SIGNALLED + signal.SIGALRM:
             reasons.append("too long")
+        elif code == _SIGNALLED + signal.SIGILL:
+            reasons.append("undefined behaviour")  # clang's sanitizer without a runtime
         elif code > _SIGNALLED:
             reasons.append(f"crash ({signal.Signals(code - _SIGNALLED).name})")
         elif code == 1:

@@ -23,7 +23,7 @@ struct head {
     uint64_t count, soft_limit, hard_limit, wanted, total_limit;
 };
 
-enum { ALARM_S = 4, GIVE_UP = 8 };
+enum { ALARM_S = 4, GIVE_UP = 8, PAGE = 4096 };
 
 static unsigned char **values;
 
@@ -103,6 +103,15 @@ static const unsigned char *map(const char *name, size_t *size) {
     return start;
 }
 
+// Memory whose ends are seen: by the address sanitizer, else by the processor.
+static unsigned char *allocate(size_t size) {
+    if (__asan_region_is_poisoned) return malloc(size);
+    size_t pages = (size + PAGE - 1) / PAGE * PAGE;
+    unsigned char *start = mmap(NULL, pages + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start == MAP_FAILED || mprotect(start + PAGE, pages, PROT_READ | PROT_WRITE) != 0) exit(RTLAGENT_EXIT_BROKEN);
+    return start + PAGE + pages - size;
+}
+
 int main(int argc, char **argv) {
     size_t size;
     if (argc < 4) return RTLAGENT_EXIT_BROKEN;
@@ -111,8 +120,7 @@ int main(int argc, char **argv) {
     const unsigned char *stimuli = file + sizeof *head;
     values = calloc((size_t)rtlagent_argument_count + 1, sizeof *values);
     for (int i = 0; i < rtlagent_argument_count; ++i) {
-        // Exactly as long as the object, so that the address sanitizer sees its ends.
-        if (rtlagent_arguments[i].kind != RTLAGENT_GLOBAL) values[i] = malloc(rtlagent_arguments[i].size);
+        if (rtlagent_arguments[i].kind != RTLAGENT_GLOBAL) values[i] = allocate(rtlagent_arguments[i].size);
     }
     if (strcmp(argv[1], "trial") == 0) {
         trial(head, stimuli, argv[3]);

@@ -36,9 +36,6 @@ static const unsigned char *objects[256];
 static uint64_t blocks_before;
 static char zeros[PAGE];
 
-// Present only in a program built with the address sanitizer.
-extern void *__asan_region_is_poisoned(void *start, size_t size) __attribute__((weak));
-
 static void broken(const char *why) {
     dprintf(2, "recording failed: %s\n", why);
     _exit(RTLAGENT_EXIT_BROKEN);

@@ -41,6 +41,9 @@ extern volatile uint64_t rtlagent_blocks, rtlagent_block_limit;
 
 enum { RTLAGENT_EXIT_TOO_LONG = 77, RTLAGENT_EXIT_BROKEN = 78 };
 
+// Present only in a program built with the address sanitizer.
+extern void *__asan_region_is_poisoned(void *start, size_t size) __attribute__((weak));
+
 void rtlagent_event(char tag, uint64_t first, uint64_t second, const void *data, size_t size);
 
 #endif

@@ -188,6 +188,39 @@ def test_a_testbench_in_a_file_of_its_own(tool_config: ToolConfig) -> None:
     assert [c.result for c in found.calls] == [6]
 
 
+def test_a_testbench_that_includes_the_source(tool_config: ToolConfig) -> None:
+    found = record(
+        "static int f(int a) { return a + 5; }", tool_config, scalar("a"),
+        extra_files=[SourceFile("tb.c", '#include "k.c"\nint main(void) { return f(1) != 6; }')],
+    )  # fmt: skip
+    assert [c.result for c in found.calls] == [6]
+
+
+@pytest.mark.parametrize(
+    ("body", "drops"),
+    [("b[a & 15] = c;", set()), ("b[a] = c;", {"crash (SIGSEGV)"}), ("b[0] = 100 / a;", {"undefined"})],
+)
+def test_bit_precise_integers_are_built_with_clang(tool_config: ToolConfig, body: str, drops: set[str]) -> None:
+    text = f"int f(int a, short *b) {{ _BitInt(9) c = a; {body} return c; }}"
+    found = record(text, tool_config, scalar("a"), array("b", 32, 2))
+    for call in found.calls:
+        low = call.before[0][0] | (call.before[0][1] & 1) << 8
+        assert call.result == (low - 512 if low & 256 else low) & 0xFFFFFFFF
+    assert {d.removesuffix(" behaviour") for d in found.dropped} == drops
+
+
+def test_bit_precise_cpp_has_the_standard_library(tool_config: ToolConfig) -> None:
+    found = record(
+        """#include <iostream>
+        template <int N> struct wide { _BitInt(N) value; };
+        static int f(int a, short *b) { wide<7> w; w.value = (_BitInt(7))a; *b = w.value * 2; return *b; }
+        int main() { short z; std::cout << "hello" << std::endl; return f(100, &z) + 56; }""",
+        tool_config, scalar("a"), array("b", 2, 2), path="k.cpp", language="c++",
+    )  # fmt: skip
+    assert (found.status, found.log) == (Status.PASS, "hello\n")
+    assert [c.after[1] for c in found.calls] == [(-56).to_bytes(2, "little", signed=True)]
+
+
 def test_generates_stimuli_where_main_never_calls_the_function(tool_config: ToolConfig) -> None:
     found = record(
         """static unsigned f(unsigned a, unsigned b) { while (b) { unsigned t = a % b; a = b; b = t; } return a; }
