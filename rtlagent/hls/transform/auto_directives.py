@@ -9,8 +9,8 @@ for (r..14) for (c..14) {            c: pipelined (default)
 for (i..64) s += a[i] * b[i];        unrolled by 2: `a` and `b` have two ports each
 ```
 
-`choose` runs before unrolling and decides that; loops inside a loop or function that a pragma pipelines are unrolled
-completely in any case. `run_late` runs when loops have their final form and has each single block that branches to itself
+`run` comes before unrolling and decides that; loops inside a loop or function that a pragma pipelines are unrolled
+completely in any case. `run_late` comes when loops have their final form and has each block that branches to itself
 pipelined.
 """
 
@@ -22,7 +22,7 @@ from rtlagent.hls.analysis.cost import period_ns
 from rtlagent.hls.analysis.loops import Loop, LoopForest, find_loops, trip_count
 from rtlagent.hls.analysis.ranges import Ranges
 from rtlagent.hls.analysis.subscripts import Subscripts
-from rtlagent.hls.ir import Block, Function, LoopDirectives, Module, Opcode
+from rtlagent.hls.ir import Function, LoopDirectives, Module, Opcode
 from rtlagent.hls.options import HlsOptions, Remarks
 
 from .loop_form import simplify

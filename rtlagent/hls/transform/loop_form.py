@@ -21,7 +21,7 @@ from rtlagent.hls.analysis.dominators import Dominators, reverse_postorder
 from rtlagent.hls.analysis.loops import Loop, LoopForest, find_loops
 from rtlagent.hls.ir import Block, Function, Jump, Op, Phi, Value, predecessors, replace_uses
 
-from .cloning import insert_block, rename_incoming
+from .cloning import clone_op, insert_block, rename_incoming
 from .ssa import remove_trivial_phis, repair, uses
 
 
@@ -130,3 +130,25 @@ def straighten(function: Function) -> None:
     if gone:
         function.blocks = [b for b in function.blocks if b not in gone]
         replace_uses(function, replacement)
+
+
+def values_inside(loop: Loop) -> set[Value]:
+    """Return the phis and operations of a loop."""
+    return {v for block in loop.blocks for v in (*block.phis, *block.ops)}
+
+
+def bring_out(value: Value, inside: set[Value], block: Block, made: dict[Value, Value]) -> Value:
+    """Compute a value of a loop at the end of `block`, which is before it.
+
+    Args:
+        value: Pure, from values outside and from those that `made` has.
+        inside: The values of the loop.
+        block: Gets copies of operations.
+        made: What stands outside for values of the loop; the copies are entered.
+    """
+    if value in made or not isinstance(value, Op) or value not in inside:
+        return made.get(value, value)
+    for operand in value.args:
+        bring_out(operand, inside, block, made)
+    block.ops.append(clone_op(value, made))
+    return made[value]

@@ -45,12 +45,12 @@ def repair(function: Function, definitions: dict[Value, dict[Block, Value]]) -> 
     home = {v: block for block in function.blocks for v in (*block.phis, *block.ops)}
     made: list[tuple[Block, Phi]] = []
     for value, at in definitions.items():
-        reader = _Reader(value, at, sources, made)
+        reader = Reader(value, at, sources, made)
         reader.rewrite(function, home.get(value))
     remove_trivial_phis(function, [phi for _, phi in made])
 
 
-class _Reader:
+class Reader:
     """Finds the definition of one value that reaches a block."""
 
     def __init__(
@@ -133,8 +133,11 @@ class _Reader:
                 end.value = self.start(block)
 
 
-def remove_trivial_phis(function: Function, candidates: list[Phi] | None = None) -> None:
-    """Replace phis that have one value only, apart from themselves; by default look at all of them."""
+def remove_trivial_phis(function: Function, candidates: list[Phi] | None = None) -> dict[Value, Value]:
+    """Replace phis that have one value only, apart from themselves, and return the replacements.
+
+    Without `candidates` all phis are looked at.
+    """
     phis = candidates if candidates is not None else [p for block in function.blocks for p in block.phis]
     replacement: dict[Value, Value] = {}
 
@@ -164,6 +167,7 @@ def remove_trivial_phis(function: Function, candidates: list[Phi] | None = None)
         for block in function.blocks:
             block.phis = [p for p in block.phis if p not in replacement]
         replace_uses(function, replacement)
+    return replacement
 
 
 def homes(function: Function) -> dict[Value, Block]:

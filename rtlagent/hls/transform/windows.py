@@ -1,0 +1,164 @@
+"""Sliding windows: what an earlier iteration loaded is carried along instead of loaded again.
+
+```
+loop:  %i = phi [before: 1, loop: %n]           before: %w.2 = load x[0]
+       %a = load x[%i - 1]                              %w.1 = load x[1]
+       %b = load x[%i]                    ->    loop:   %i = phi [before: 1, loop: %n]
+       %c = load x[%i + 1]                              %a = phi [before: %w.2, loop: %b]
+       ...                                              %b = phi [before: %w.1, loop: %c]
+                                                        %c = load x[%i + 1]
+```
+
+Done where the loads of one memory need more cycles than its ports give in one, and the window leaves fewer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rtlagent.hls.analysis.dominators import Dominators
+from rtlagent.hls.analysis.loops import Induction, Loop, inductions, trip_count
+from rtlagent.hls.analysis.ranges import Ranges
+from rtlagent.hls.analysis.subscripts import Affine, Subscripts
+from rtlagent.hls.ir import Block, Const, Function, Memory, Op, Opcode, Phi, Value, replace_uses
+
+from .loop_form import bring_out, simplify, values_inside
+
+MOST_CARRIED = 16
+"""Values of one window."""
+
+
+def slide(function: Function) -> None:
+    """Make windows in the innermost loops of a function."""
+    for loop in simplify(function):
+        if loop.is_innermost and loop.latch is not None and loop.preheader is not None:
+            _slide_in(function, loop)
+
+
+@dataclass
+class _Window:
+    """Loads of one memory that lie on one line, by how many iterations each is behind the first."""
+
+    lead: Op
+    behind: dict[Op, int]
+
+
+def _slide_in(function: Function, loop: Loop) -> None:
+    subscripts = Subscripts(Ranges(function))
+    tree = Dominators.of(function)
+    groups: dict[Memory, list[Op]] = {}
+    stored: set[Memory] = set()
+    for block in loop.blocks:
+        always = all(tree.dominates(block, inside) for inside, _ in loop.exits) and tree.dominates(
+            block, loop.latches[0]
+        )
+        for op in block.ops:
+            if op.callee is not None:
+                return
+            if op.opcode is Opcode.STORE and op.memory is not None:
+                stored.add(op.memory)
+            if op.opcode is Opcode.LOAD and op.memory is not None and op.memory.dims:
+                groups.setdefault(op.memory, []).append(op)
+                if op.predicate is not None or not always:
+                    stored.add(op.memory)
+    for memory, loads in groups.items():
+        if memory in stored or memory.storage == "register" or len(loads) <= memory.ports:
+            continue
+        for variable in inductions(loop):
+            windows = _windows(loads, variable, loop, subscripts)
+            left = len(loads) - sum(len(w.behind) for w in windows)
+            if windows and -(-left // memory.ports) < -(-len(loads) // memory.ports):
+                for window in windows:
+                    _carry(function, loop, window, variable)
+                break
+
+
+def _windows(loads: list[Op], variable: Induction, loop: Loop, subscripts: Subscripts) -> list[_Window]:
+    """Group loads that differ by whole iterations, with no gap."""
+    inside = values_inside(loop)
+    lines: dict[tuple[object, ...], dict[int, Op]] = {}
+    for op in loads:
+        forms = subscripts.of(op)
+        found = _place(forms, variable, inside)
+        if found is None:
+            continue
+        key, offset = found
+        if offset in lines.setdefault(key, {}):
+            return []
+        lines[key][offset] = op
+    result = []
+    trips = trip_count(loop)
+    for line in lines.values():
+        first = max(line)
+        behind = {op: first - offset for offset, op in line.items() if offset != first}
+        # Elements between two loads are loaded in the first iterations, which must exist.
+        gapless = max(behind.values(), default=0) == len(behind)
+        if behind and max(behind.values()) <= MOST_CARRIED and (gapless or (trips or 0) > max(behind.values())):
+            result.append(_Window(line[first], behind))
+    return result
+
+
+def _place(forms: tuple[Affine, ...], variable: Induction, inside: set[Value]) -> tuple[tuple[object, ...], int] | None:
+    """Return (what must be equal, offset in iterations) of a load whose subscript moves with the induction variable."""
+    moving = [n for n, form in enumerate(forms) if form.factor(variable.phi)]
+    if len(moving) != 1 or any(v in inside and v is not variable.phi for form in forms for v, _ in form.terms):
+        return None
+    at = moving[0]
+    stride = forms[at].factor(variable.phi) * variable.step
+    half = 1 << (forms[at].bits - 1)
+    constant = forms[at].constant if forms[at].constant < half else forms[at].constant - 2 * half
+    offset, rest = constant // stride, constant % stride
+    others = tuple((f.terms, f.constant) for n, f in enumerate(forms) if n != at)
+    return (at, others, forms[at].terms, rest), offset
+
+
+def _carry(function: Function, loop: Loop, window: _Window, variable: Induction) -> None:
+    """Replace the loads behind the first one by values carried along."""
+    before, latch, lead = loop.preheader, loop.latch, window.lead
+    assert before is not None and latch is not None
+    chain: list[Value] = [lead]
+    longest = max(window.behind.values())
+    start_of = {n: op for op, n in window.behind.items()}
+    for n in range(1, longest + 1):
+        phi = Phi(lead.width, name=lead.name, place=lead.place)
+        source = start_of.get(n)
+        first = (
+            _first_load(loop, source, before) if source is not None else _earlier_load(loop, lead, n, before, variable)
+        )
+        phi.incoming = {before: first, latch: chain[-1]}
+        loop.header.phis.append(phi)
+        chain.append(phi)
+    gone = set(window.behind)
+    for block in loop.blocks:
+        block.ops = [op for op in block.ops if op not in gone]
+    replace_uses(function, {op: chain[n] for op, n in window.behind.items()})
+
+
+def _first_load(loop: Loop, load: Op, before: Block) -> Op:
+    """Load before the loop what a load of its first iteration takes."""
+    made, inside = _entry_values(loop, before), values_inside(loop)
+    subscripts = [bring_out(s, inside, before, made) for s in load.subscripts]
+    twin = Op(Opcode.LOAD, load.width, subscripts, memory=load.memory, name=load.name, place=load.place)
+    before.ops.append(twin)
+    return twin
+
+
+def _earlier_load(loop: Loop, lead: Op, behind: int, before: Block, variable: Induction) -> Op:
+    """Load before the loop what the first load would have taken `behind` iterations before the first one."""
+    made, inside = _entry_values(loop, before), values_inside(loop)
+    start = made[variable.phi]
+    back = Const(-behind * variable.step, start.width)
+    if isinstance(start, Const):
+        made[variable.phi] = Const(start.value + back.value, start.width)
+    else:
+        earlier = Op(Opcode.ADD, start.width, [start, back], place=lead.place)
+        before.ops.append(earlier)
+        made[variable.phi] = earlier
+    subscripts = [bring_out(s, inside, before, made) for s in lead.subscripts]
+    twin = Op(Opcode.LOAD, lead.width, subscripts, memory=lead.memory, name=lead.name, place=lead.place)
+    before.ops.append(twin)
+    return twin
+
+
+def _entry_values(loop: Loop, before: Block) -> dict[Value, Value]:
+    return {phi: phi.incoming[before] for phi in loop.header.phis}
