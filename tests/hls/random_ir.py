@@ -4,6 +4,7 @@ import random
 
 from rtlagent.hls.ir import (
     COMPARISONS,
+    DIVISIONS,
     Block,
     Branch,
     Const,
@@ -122,7 +123,11 @@ class _Writer:
         width = rng.choice(_WIDTHS)
         kind = rng.random()
         if kind < 0.5:
-            self.put(Op(rng.choice(_BINARY), width, [self.value(width), self.value(width)]))
+            opcode, a, b = rng.choice(_BINARY), self.value(width), self.value(width)
+            if opcode in DIVISIONS and not (isinstance(b, Const) and b.value):
+                # C leaves division by zero undefined, and passes may use that.
+                b = self.put(Op(Opcode.OR, width, [b, Const(1, width)]))
+            self.put(Op(opcode, width, [a, b]))
         elif kind < 0.65:
             amount = Const(rng.randrange(width + 2), 8) if rng.random() < 0.7 else self.value(rng.choice((3, 8, 32)))
             self.put(Op(rng.choice(_SHIFTS), width, [self.value(width), amount]))
