@@ -362,14 +362,16 @@ class FunctionLowering:
                 self.loop_places[end] = place
 
     def _switch(self, ins: Any) -> None:
-        operands = list(ins.operands)
-        value = self.value(operands[0])
-        cases = []
-        for k in range(2, len(operands), 2):
-            number = self.value(operands[k])
-            assert isinstance(number, Const)
-            cases.append((number.value, self._blocks[operands[k + 1].name]))
-        self.b.block.terminator = Switch(value, cases, self._blocks[operands[1].name])
+        # The case values are no operands in LLVM 22: the text has them in every version.
+        text = str(ins)
+        value = self.value(next(iter(ins.operands)))
+        default = re.search(r"switch i\d+ [^,]+, label %(\"[^\"]*\"|[-\w.$]+)", text)
+        assert default
+        cases = [
+            (Const(int(number), value.width).value, self._blocks[target.strip('"')])
+            for number, target in re.findall(r"^\s*i\d+ (-?\d+), label %(\"[^\"]*\"|[-\w.$]+)", text, re.M)
+        ]
+        self.b.block.terminator = Switch(value, cases, self._blocks[default[1].strip('"')])
 
     def _ret(self, ins: Any) -> None:
         operands = list(ins.operands)

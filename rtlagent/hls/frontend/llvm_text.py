@@ -341,7 +341,10 @@ def _string(body: str) -> bytes:
     out = bytearray()
     at = 0
     while at < len(body):
-        if body[at] == "\\":
+        if body[at : at + 2] == "\\\\":
+            out += b"\\"
+            at += 2
+        elif body[at] == "\\":
             out.append(int(body[at + 1 : at + 3], 16))
             at += 3
         else:

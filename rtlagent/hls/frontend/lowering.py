@@ -145,7 +145,8 @@ class _Lowering:
                 raise CSourceError("a function is called through a pointer", where=where, hint=hint)
 
     def _inline_pragmas(self) -> tuple[set[str], set[str]]:
-        never, always = set(), set()
+        never: set[str] = set()
+        always: set[str] = set()
         by_number = {p.number: p for p in self.marked.pragmas}
         for name, function in self.functions.items():
             for number in function.markers:
@@ -311,16 +312,19 @@ class _Lowering:
         """Return the extent of what callers in the same file pass, if they agree on its size."""
         sizes = set()
         for function in self.llvm.functions:
+            instructions = {i.name: i for b in function.blocks for i in b.instructions if i.name}
             for block in function.blocks:
                 for ins in block.instructions:
+                    if ins.opcode != "call":
+                        continue
                     operands = list(ins.operands)
-                    if ins.opcode == "call" and operands[-1].name == self.top and number < len(operands) - 1:
-                        sizes.add(self._passed_size(operands[number]))
+                    if operands[-1].name == self.top and number < len(operands) - 1:
+                        sizes.add(self._passed_size(operands[number], instructions))
         if not sizes or None in sizes or not kind.size:
             return None
         return max(s for s in sizes if s is not None) // kind.size or None
 
-    def _passed_size(self, operand: Any) -> int | None:
+    def _passed_size(self, operand: Any, instructions: dict[str, Any]) -> int | None:
         text = str(operand).strip()
         try:
             if names_global(operand):
@@ -328,9 +332,10 @@ class _Lowering:
                 return Reader(found[3], self.named).type().size if found else None
             if " alloca " in text:
                 return Reader(_allocated(text), self.named).type().size
-            steps = list(operand.operands)[1:] if " getelementptr " in text and not text.startswith("ptr") else []
-            if steps and all(re.fullmatch(r"i\d+ 0", str(o)) for o in steps):
-                return self._passed_size(next(iter(operand.operands)))
+            if " = getelementptr " in text and operand.name in instructions:
+                base, *steps = instructions[operand.name].operands
+                if all(re.fullmatch(r"i\d+ 0", str(o)) for o in steps):
+                    return self._passed_size(base, instructions)
         except UnreadableTextError:
             return None
         return None
@@ -450,9 +455,10 @@ class _Lowering:
             taken.add(thing.name)
 
     def _declare(self, llvm: Any, scope: Scope) -> tuple[Function, dict[str, Lowered]]:
-        header = str(llvm).split("define", 1)[1].split("@", 1)[0]
-        reader = Reader(header.split("(")[0].split()[-1], self.named)
-        kind = reader.type()
+        before_name = re.split(r"\bdefine\b", str(llvm), maxsplit=1)[1].split("@", 1)[0].rstrip()
+        kind = (
+            StructType(()) if before_name.endswith(("}", "]")) else Reader(before_name.split()[-1], self.named).type()
+        )
         name = self.options.top if llvm.name == self.top else re.sub(r"\W", "_", llvm.name)
         place = self._function_place(llvm.name)
         function = Function(name, width=0 if isinstance(kind, VoidType) else scalar_width(kind), place=place)
@@ -464,12 +470,12 @@ class _Lowering:
             return function, values
         result = self.c_types.result(self.top)
         function.signed = bool(result and result.signed)
-        values: dict[str, Lowered] = {}
+        given: dict[str, Lowered] = {}
         basics = self.c_types.arguments(self.top)
         for number, argument in enumerate(llvm.arguments):
             if argument.name in self.argument_objects:
                 thing = self.argument_objects[argument.name]
-                values[argument.name] = Pointer(frozenset({(thing, 0)}), thing)
+                given[argument.name] = Pointer(frozenset({(thing, 0)}), thing)
                 continue
             basic = basics.get(number + 1)
             width = scalar_width(Reader(str(argument.type), self.named).type())
@@ -477,8 +483,8 @@ class _Lowering:
                 self._argument_name(argument, number), width, signed=bool(basic and basic.signed), place=place
             )
             function.params.append(param)
-            values[argument.name] = param
-        return function, values
+            given[argument.name] = param
+        return function, given
 
     def _function_place(self, name: str) -> Place | None:
         if name == self.top and self.found is not None:
