@@ -122,14 +122,27 @@ def accesses(ops: Iterable[Op]) -> dict[Memory | Stream, int]:
     return counts
 
 
+UNLIMITED_PORTS = 1 << 16
+
+
+def ports(memory: Memory) -> int:
+    """Return the accesses a cycle, over all the banks that are asked for."""
+    if memory.storage == "register":
+        return UNLIMITED_PORTS
+    count = memory.ports if memory.dims else 1
+    for partition in memory.partitions:
+        dims = range(len(memory.dims)) if partition.dim < 0 else [partition.dim]
+        for dim in dims:
+            size = memory.dims[dim] if dim < len(memory.dims) else 1
+            count *= size if partition.kind == "complete" else max(1, min(partition.factor, size))
+    return count
+
+
 def port_ii(ops: Iterable[Op]) -> int:
     """Return the initiation interval that memory ports allow."""
     least = 1
     for target, count in accesses(ops).items():
-        ports = 1 if isinstance(target, Stream) or not target.dims else target.ports
-        if isinstance(target, Memory) and target.storage == "register":
-            continue
-        least = max(least, -(-count // ports))
+        least = max(least, -(-count // (1 if isinstance(target, Stream) else ports(target))))
     return least
 
 

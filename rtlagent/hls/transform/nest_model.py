@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from rtlagent.hls.analysis.cost import timing, weight
+from rtlagent.hls.analysis.cost import ports, timing, weight
 from rtlagent.hls.analysis.loops import Loop, inductions, trip_count
 from rtlagent.hls.analysis.subscripts import Affine, Relation, Subscripts
 from rtlagent.hls.ir import DIVISIONS, Block, Const, Memory, Op, Opcode, Phi, Value
@@ -238,10 +238,10 @@ def pressure(body: Body, loop: Loop, subscripts: Subscripts) -> Pressure:
         fixed = not any(a.opaque or any(v in changing for form in a.forms for v, _ in form.terms) for a in group)
         elements = {a.forms for a in group}
         if fixed and len(elements) <= MOST_HOISTED and _all_known(group, subscripts):
-            before += -(-len(elements) // memory.ports) * (2 if stores else 1)
+            before += -(-len(elements) // ports(memory)) * (2 if stores else 1)
             continue
         count = _distinct(group, changing, hoisting=not stores)
-        interval = max(interval, -(-count // memory.ports))
+        interval = max(interval, -(-count // ports(memory)))
         if stores and len(group) > 1 and not (_all_known(group, subscripts) and _apart(group, loop)):
             conflicts = True
     return Pressure(interval, before, conflicts)

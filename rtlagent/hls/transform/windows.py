@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rtlagent.hls.analysis.cost import ports
 from rtlagent.hls.analysis.dominators import Dominators
 from rtlagent.hls.analysis.loops import Induction, Loop, inductions, trip_count
 from rtlagent.hls.analysis.ranges import Ranges
@@ -62,12 +63,12 @@ def _slide_in(function: Function, loop: Loop) -> None:
                 if op.predicate is not None or not always:
                     stored.add(op.memory)
     for memory, loads in groups.items():
-        if memory in stored or memory.storage == "register" or len(loads) <= memory.ports:
+        if memory in stored or memory.storage == "register" or len(loads) <= ports(memory):
             continue
         for variable in inductions(loop):
             windows = _windows(loads, variable, loop, subscripts)
             left = len(loads) - sum(len(w.behind) for w in windows)
-            if windows and -(-left // memory.ports) < -(-len(loads) // memory.ports):
+            if windows and -(-left // ports(memory)) < -(-len(loads) // ports(memory)):
                 for window in windows:
                     _carry(function, loop, window, variable)
                 break
