@@ -83,8 +83,8 @@ def _print_dump(result: HlsResult, dump_ir: str | None) -> None:
 def _check_pass(name: str) -> None:
     """Refuse an unknown pass with the list of all."""
     from rtlagent.errors import UsageError
-    from rtlagent.hls.compile import pass_names
+    from rtlagent.hls.transform import PASSES
 
-    names = pass_names()
+    names = ["frontend", *(name for name, *_ in PASSES)]
     if name not in names:
         raise UsageError(f"there is no pass {name!r}", where="--dump-ir", hint=f"the passes are: {', '.join(names)}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rtlagent.config import ToolConfig
-from rtlagent.types import Grade, SourceFile, StepResult
+from rtlagent.types import Diagnostic, Grade, Severity, SourceFile, StepResult
 
 if TYPE_CHECKING:
     from rtlagent.hls.interface import Interface
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SIMULATORS = ("icarus", "verilator")
 MIN_VALUES = 20
 """Fewer compared values than this make a weak verdict (judgement; see `grade_against_c`)."""
+_CSIM_HINT = "main() is the testbench: it returns 0 when the C is right; name another top, or mend it"
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ def check_against_c(
     )
     native = csim_step(record)
     if not native.passed:
-        return native
+        failed = Diagnostic("csim", Severity.ERROR, "CSIM_FAILED", record.problem, hint=_CSIM_HINT)
+        return replace(native, diagnostics=(failed, *native.diagnostics))
     result = cosimulate(
         files,
         interface,
