@@ -11,8 +11,10 @@ Testbenches have no report format, so this is a convention, and it is conservati
 3. FAIL: the simulation exited with something else than 0.
 4. UNPROVEN: no line has a pass word (`PASS`, `passed`, `Your Design Passed`, `success`) or a
    summary with a count of zero. A silent testbench proves nothing.
-5. UNPROVEN: the design itself could have printed that, or ended the simulation.
-6. PASS.
+5. UNPROVEN: a line says that nothing was tested (`0 tests PASSED`, `0 passed, 0 failed`, `Tests run: 0`,
+   `Mismatches: 0 in 0 samples`) and none counts a test that was.
+6. UNPROVEN: the design itself could have printed that, or ended the simulation.
+7. PASS.
 """
 
 from __future__ import annotations
@@ -40,6 +42,22 @@ _BAD = re.compile(rf"{_EDGE[0]}(?:fail(?:s|ed|ures?|ing)?|mismatch(?:es|ed)?|uns
 _GOOD = re.compile(rf"{_EDGE[0]}(?:pass(?:ed|es)?|success(?:ful|fully)?){_EDGE[1]}", re.I)
 _NOT_GOOD = re.compile(r"\b(?:not|never|didn't|doesn't|no)\s+(?:\w+\s+)?(?:pass|success)", re.I)
 _NONE_PASSED = re.compile(r"\b0+\s*(?:/|of|out of)\s*[1-9]\d*\b|\bpass(?:ed)?\s*[:=]\s*0+\b", re.I)
+_TESTED = r"(?:tests?|(?:test ?)?cases?|checks?|vectors?|samples?|comparisons?|transactions?)"
+_NOTHING_TESTED = re.compile(
+    # Not the number of a test (`Test 0 passed`, `vector #0 passed`): what comes before the 0 tells.
+    rf"(?:^|[^\w\s#\[.=]\s*|\b(?:ran|run|executed|performed|only|total|all|with|and|of|pass|passed)\s+)(?:0+|zero)\s+"
+    rf"(?:\w+\s+){{0,2}}?(?:{_TESTED}|pass(?:ed|es)?)\b"
+    r"|\b(?:tests|cases|checks|vectors|samples|comparisons|transactions)(?:\s+\w+){0,2}?\s*(?:[:=]|\bis\b|\bare\b)"
+    r"\s*0+(?![\w.])"
+    r"|\bno\s+(?:tests|checks|test ?cases|vectors|samples)\s+(?:(?:were|have been)\s+)?(?:run|ran|executed|found)\b",
+    re.I,
+)
+_NONE_OF_NONE = re.compile(r"\b0+\s*(?:/|of|out of|in)\s*0+(?![\w.])", re.I)
+_SOME_TESTED = re.compile(
+    rf"\b0*[1-9]\d*\s+(?:\w+\s+){{0,2}}?(?:{_TESTED}|pass(?:ed|es)?)\b|\b(?:/|of|in)\s*0*[1-9]\d*\s+{_TESTED}\b"
+    r"|\bpass(?:ed|es)?\s*[:=]\s*0*[1-9]",
+    re.I,
+)
 _VERDICT_IS_PASS = re.compile(
     r"(?:[:>=)\]-]|\.\.)\s*\[?(?:pass(?:ed)?|success|ok)\]?[\s.!=*]*$|^\W*(?:pass(?:ed)?|ok)\b\W", re.I
 )
@@ -90,6 +108,9 @@ def judge(output: str, returncode: int | None, design: Sequence[SourceFile]) -> 
     if not good:
         said = "printed neither a pass nor a failure" if lines else "printed nothing"
         return Judgement(Status.UNPROVEN, f"the testbench {said}")
+    empty = [line for line in lines if says_nothing_was_tested(line)]
+    if empty and not any(_SOME_TESTED.search(line) for line in lines):
+        return Judgement(Status.UNPROVEN, f"the testbench tested nothing: {empty[0]}")
     forger = possible_forger(design)
     if forger:
         return Judgement(Status.UNPROVEN, f"{forger}, so that what the testbench printed proves nothing")
@@ -110,6 +131,12 @@ def speaks_of_failure(line: str) -> bool:
 def speaks_of_success(line: str) -> bool:
     """Say whether a line that is no evidence of failure is evidence of success (rule 4)."""
     return bool(_GOOD.search(_without_signals(line)) or _ZERO.search(line))
+
+
+def says_nothing_was_tested(line: str) -> bool:
+    """Say whether a line counts its tests or its passes, and there are none (rule 5)."""
+    # `0 tests failed` counts failures.
+    return bool(_NONE_OF_NONE.search(line) or _NOTHING_TESTED.search(_ZERO.sub("", line)))
 
 
 def _without_signals(line: str) -> str:

@@ -56,6 +56,48 @@ def test_neither_word_is_unproven(output: str) -> None:
     assert judge(output, 0, QUIET).status is Status.UNPROVEN
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "0 tests PASSED",
+        "All 0 tests passed",
+        "zero tests passed",
+        "PASSED 0 tests",
+        "0 passed, 0 failed",
+        "[10 ns] 0 passed",
+        "PASS (0 vectors checked)",
+        "Tests run: 0, Failures: 0",
+        "0/0 tests passed",
+        "Mismatches: 0 in 0 samples",
+        "Hint: Total mismatched samples is 0 out of 0 samples",
+        "no tests were run, 0 errors",
+    ],
+)
+def test_a_count_of_no_tests_is_unproven(line: str) -> None:
+    judged = judge(f"PASS\n{line}", 0, QUIET)
+    assert judged.status is Status.UNPROVEN
+    assert line in judged.message
+    assert judge(f"{line}\n12 tests passed", 0, QUIET).status is Status.PASS
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Test 0 passed",
+        "Test case 0: PASS",
+        "vector #0 passed",
+        "[0] PASS",
+        "t=0 all tests passed",
+        "Cycle 0: check passed",
+        "0 tests failed, all passed",
+        "0 errors in 25 tests",
+        "20 samples, 0 mismatches",
+    ],
+)
+def test_a_zero_that_counts_no_tests_does_not_spoil_a_pass(line: str) -> None:
+    assert judge(line, 0, QUIET).status is Status.PASS
+
+
 def test_exit_code_alone_fails_but_never_passes() -> None:
     assert judge("PASS", 1, QUIET).status is Status.FAIL
     assert judge("done", 0, QUIET).status is Status.UNPROVEN
