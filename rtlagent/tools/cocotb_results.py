@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from rtlagent.tools.staging import Staged
 from rtlagent.types import Diagnostic, Severity, Status, TestResult
@@ -14,6 +15,7 @@ _CYCLE = re.compile(r"\bcycle[ =:#]*(\d+)", re.I)
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")
 _MAX_MESSAGE = 4000
 _RUNNING = re.compile(r"cocotb\.regression\s+running (\S+) \(\d+/\d+\)")
+_NO_TEST = re.compile(r"^RuntimeError: No tests were discovered in any module: ", re.M)
 ENDED_EARLY = "simulation ended before the tests did"
 
 
@@ -29,14 +31,23 @@ class Place:
     line: int
 
 
-def parse(xml_text: str | None, staged: Staged, *, seed: int) -> tuple[TestResult, ...]:
+def parse(xml_text: str | None, staged: Staged, *, seed: int, ended: bool = True) -> tuple[TestResult, ...]:
     """Read results.xml; one TestResult a testcase.
+
+    Args:
+        xml_text: The report; None: there is none.
+        staged: The files of the job; only its Python modules can have tests.
+        seed: Of the run.
+        ended: Whether cocotb came to its own end after writing the report.
 
     Raises:
         UnreadableResultsError: there is nothing in it to go by.
     """
-    if xml_text is None:
+    if xml_text is None and ended:
         raise UnreadableResultsError("the simulation left no results.xml")
+    if not ended or xml_text is None:
+        said = ", and no results.xml" if xml_text is None else "; the results.xml that was left counts for nothing"
+        raise UnreadableResultsError(f"the simulator ended before cocotb did (a crash, or os._exit in a test){said}")
     if "<!DOCTYPE" in xml_text or "<!ENTITY" in xml_text:
         raise UnreadableResultsError("results.xml is not cocotb's")
     try:
@@ -46,7 +57,20 @@ def parse(xml_text: str | None, staged: Staged, *, seed: int) -> tuple[TestResul
     cases = list(root.iter("testcase"))
     if root.tag != "testsuites" or not cases:
         raise UnreadableResultsError("results.xml holds no test")
+    strangers = sorted({c.get("classname", "") for c in cases} - _modules(staged))
+    if strangers:
+        raise UnreadableResultsError(f"results.xml names tests of modules that were not given: {', '.join(strangers)}")
     return tuple(_result(case, staged, seed) for case in cases)
+
+
+def _modules(staged: Staged) -> set[str]:
+    """Return every name under which a test can import the Python files."""
+    found = set()
+    for path in map(PurePosixPath, staged.paths):
+        if path.suffix == ".py":
+            parts = path.parent.parts if path.stem == "__init__" else path.with_suffix("").parts
+            found |= {".".join(parts[k:]) for k in range(len(parts))}
+    return found
 
 
 def _result(case: ET.Element, staged: Staged, seed: int) -> TestResult:
@@ -121,9 +145,16 @@ def start_failure(output: str, staged: Staged) -> Diagnostic | None:
         return None
     last = next((line for line in reversed(traceback.splitlines()) if re.match(r"[A-Za-z_][\w.]*(:|$)", line)), "")
     kind, _, message = last.partition(":")
+    if not kind:
+        return None
     return Diagnostic(
         "cocotb", Severity.ERROR, kind.strip(), message.strip() or kind, staged.originals[place.path], place.line
     )
+
+
+def holds_no_test(output: str) -> bool:
+    """Say whether cocotb found the test module empty."""
+    return _NO_TEST.search(output) is not None
 
 
 def running_test(output: str) -> str | None:

@@ -95,7 +95,9 @@ def _finish(report: Report, keep_dir: Path | None, wall_s: float) -> StepResult:
         statuses.add(report.broken_status)
     status = next((s for s in _WORST_FIRST if s in statuses), None)
     if status is None:
-        status = Status.PASS if Status.PASS in statuses else Status.ERROR
+        # Tests that were all skipped have shown nothing.
+        ran = Status.PASS if Status.PASS in statuses else Status.UNPROVEN
+        status = ran if report.tests else Status.ERROR
     log_path = None
     if keep_dir is not None:
         keep_dir.mkdir(parents=True, exist_ok=True)

@@ -91,6 +91,8 @@ class Outcome:
     wall_s: float
     results_xml: str | None = None
     """Text of cocotb's report; None when there is none."""
+    cocotb_ended: bool = False
+    """Whether cocotb came to its own end; if not, its report may be anybody's."""
 
     @property
     def built(self) -> bool:
@@ -163,7 +165,8 @@ def execute(
     # The names cannot be guessed by the design, which could otherwise write its own results.
     mark = f"rtlagent-{secrets.token_hex(8)}"
     results = job.folder / f"{mark}.xml"
-    setup = cocotb_environment(job, module, results.name) if module else ""
+    end = job.folder / f"rtlagent-{secrets.token_hex(8)}.end"
+    setup = cocotb_environment(job, module, results.name, end.name) if module else ""
     script = "\n".join(
         (
             "set -u",
@@ -187,11 +190,15 @@ def execute(
         limit=done.limit,
         wall_s=done.wall_s,
         results_xml=None if text is None else _tidy(text, job, mark),
+        cocotb_ended=end.is_file(),
     )
 
 
-def cocotb_environment(job: Job, module: str, results: str) -> str:
-    """Return shell text that exports what cocotb 2.1 reads, as its own runner would set it."""
+def cocotb_environment(job: Job, module: str, results: str, end: str) -> str:
+    """Return shell text that exports what cocotb 2.1 reads, as its own runner would set it.
+
+    `results` is the name of the report, `end` that of the file that sim/rtlagent_cocotb_end.py leaves.
+    """
     package = cocotb_package()
     extension = next(iter(sorted(package.glob("simulator.*.so"))), None)
     if extension is None:
@@ -202,6 +209,8 @@ def cocotb_environment(job: Job, module: str, results: str) -> str:
     values = {
         "GPI_USERS": f"{_libpython()};{extension},initialize",
         "PYGPI_PYTHON_BIN": sys.executable,
+        "PYGPI_USERS": "rtlagent_cocotb_end:watch",
+        "RTLAGENT_COCOTB_END": end,
         "COCOTB_TEST_MODULES": PurePosixPath(module).stem,
         "COCOTB_TOPLEVEL": job.top,
         "TOPLEVEL_LANG": "verilog",

@@ -130,9 +130,14 @@ class TestRun:
             judged = bench_output.judge(outcome.output, outcome.run_rc, self.files)
             return [TestResult(name, judged.status, seed=seed, message=judged.message)]
         try:
-            results = list(cocotb_results.parse(outcome.results_xml, self.job.staged, seed=seed))
+            parsed = cocotb_results.parse(outcome.results_xml, self.job.staged, seed=seed, ended=outcome.cocotb_ended)
+            results = list(parsed)
         except cocotb_results.UnreadableResultsError as unreadable:
-            guilty = cocotb_results.start_failure(outcome.output, self.job.staged)
+            if cocotb_results.holds_no_test(outcome.output):
+                empty = f"{test.source.path} holds no test: nothing is decorated with @cocotb.test()"
+                return [TestResult(name, Status.UNPROVEN, seed=seed, message=empty)]
+            no_report = outcome.results_xml is None
+            guilty = cocotb_results.start_failure(outcome.output, self.job.staged) if no_report else None
             if guilty is None:
                 # Verilator aborts on a design that does not settle, and says so.
                 reports = bench_output.severity_reports(outcome.output)

@@ -221,11 +221,6 @@ def test_a_test_module_that_cannot_be_loaded_is_a_failure_of_its_own_line(
     assert (diagnostic.path, diagnostic.line) == ("tb/test_counter.py", line) and what in diagnostic.message
 
 
-def test_a_module_without_tests_is_an_error(tool_config: ToolConfig) -> None:
-    step = run(COUNTER, cocotb_test("import cocotb\n"), config=tool_config)
-    assert step.status is Status.ERROR
-
-
 def test_a_process_that_dies_is_an_error(tool_config: ToolConfig) -> None:
     dying = "import os\nimport cocotb\n\n\n@cocotb.test()\nasync def a(dut):\n    os.abort()\n"
     step = run(COUNTER, cocotb_test(dying), config=tool_config)
@@ -355,3 +350,58 @@ def test_an_endless_build_is_a_timeout_and_endless_output_a_failure(tool_config:
     printing = bench(BENCH.replace("#22 rst = 0;", 'forever $display("PASSED");'))
     step = run(COUNTER, printing, config=short)
     assert step.status is Status.FAIL and "output limit of 0.1 MiB" in step.detail
+
+
+FORGED = """import os
+
+import cocotb
+
+
+@cocotb.test()
+async def forges(dut):
+    with open(os.environ["COCOTB_RESULTS_FILE"], "w") as report:
+        report.write('<testsuites><testcase classname="test_counter" name="all"/></testsuites>')
+    {end}
+"""
+
+
+@pytest.mark.parametrize("simulator", ["icarus", pytest.param("verilator", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("end", ["os._exit(0)", "os.kill(os.getpid(), 9)"])
+def test_a_report_from_before_cocotb_ended_is_not_believed(simulator: str, end: str, tool_config: ToolConfig) -> None:
+    forged = cocotb_test(FORGED.format(end=end))
+    step = simulate([COUNTER], [forged], top="counter", simulator=simulator, config=tool_config)
+    assert step.status is Status.ERROR
+    assert "the simulator ended before cocotb did" in step.tests[0].message
+
+
+def test_a_report_on_other_modules_is_not_believed(tool_config: ToolConfig) -> None:
+    forged = (
+        "import atexit\nimport os\n\nimport cocotb\n\nNAME = os.environ['COCOTB_RESULTS_FILE']\nREPORT = '<testsuites>"
+        '<testsuite name="all"><testcase classname="somebody_else" name="all"/></testsuite></testsuites>\'\n\n\n'
+        "@atexit.register\ndef forge():\n    open(NAME, 'w').write(REPORT)\n\n\n"
+        "@cocotb.test()\nasync def fails(dut):\n    assert False\n"
+    )
+    step = run(COUNTER, cocotb_test(forged), config=tool_config)
+    assert step.status is Status.ERROR
+    assert "modules that were not given: somebody_else" in step.tests[0].message
+
+
+def test_tests_imported_from_a_given_module_count(tool_config: ToolConfig) -> None:
+    shared = SourceFile("tb/lib/shared.py", COUNT_TEST)
+    step = run(COUNTER, cocotb_test("from lib.shared import counts\n", support=(shared,)), config=tool_config)
+    assert [(t.name, t.status) for t in step.tests] == [("lib.shared.counts", Status.PASS)]
+
+
+def test_tests_that_are_all_skipped_prove_nothing(tool_config: ToolConfig) -> None:
+    step = run(
+        COUNTER, cocotb_test(COUNT_TEST.replace("@cocotb.test()", "@cocotb.test(skip=True)")), config=tool_config
+    )
+    assert {t.status for t in step.tests} == {Status.SKIPPED}
+    assert step.status is Status.UNPROVEN
+
+
+@pytest.mark.parametrize("text", ["", "import cocotb\n\n\nasync def undecorated(dut):\n    pass\n"])
+def test_a_module_without_a_test_proves_nothing(text: str, tool_config: ToolConfig) -> None:
+    step = run(COUNTER, cocotb_test(text), config=tool_config)
+    assert step.status is Status.UNPROVEN
+    assert "tb/test_counter.py holds no test" in step.tests[0].message
