@@ -259,3 +259,31 @@ done:
 }}
 """
     replaced(text)
+
+
+def test_a_shift_register_moves_what_the_iteration_before_left() -> None:
+    text = """\
+module top=f
+memory s 8 [3] static init=[1,2,3]
+memory a 8 [8] param
+function f(%x 8) 8 {
+entry:
+  jump loop
+loop:
+  %i = phi 4 [entry: 0, loop: %j]
+  %v = load 8 a[%i]
+  %p = load 8 s[0]
+  %q = load 8 s[1]
+  store s[1] = %p
+  store s[2] = %q
+  store s[0] = %v
+  %j = add 4 %i, 1
+  %c = ult 1 %j, 8
+  branch %c, loop, done
+done:
+  %r = load 8 s[2]
+  return %r
+}
+"""
+    module = replaced(text)
+    assert count(module, Opcode.STORE, "s", "loop") == 0

@@ -157,10 +157,16 @@ def recurrence_ii(ops: list[Op], carried: Mapping[Phi, Value], condition: Value 
     """
     least = 1
     inside = set(ops)
+    depends: dict[Value, int] = {phi: 1 << n for n, phi in enumerate(carried)}
+    for op in ops:
+        depends[op] = 0
+        for value in op.operands():
+            depends[op] |= depends.get(value, 0)
     for phi, following in carried.items():
-        if following not in inside:
+        bit = depends[phi]
+        if following not in inside or not depends[following] & bit:
             continue
-        ready = timing(ops, period, {phi: 0.0}).ready
+        ready = timing([op for op in ops if depends[op] & bit], period, {phi: 0.0}).ready
         if following in ready:
             least = max(least, int(-(-(ready[following] - 1e-9) // 1)))
     if condition in inside:

@@ -12,7 +12,7 @@ left:                                    left:   store y[3] = %w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rtlagent.hls.ir import Block, Const, Function, Op, Opcode, Phi, Value, predecessors, replace_uses
 
@@ -26,6 +26,8 @@ class Element:
     accesses: list[Op]
     name: str = ""
     """Of the values, for people who read the output."""
+    first: Value = field(default_factory=lambda: Const(0, 1))
+    """Its value when the region is entered."""
 
     @property
     def stored(self) -> bool:
@@ -36,76 +38,79 @@ class Element:
 def promote(
     function: Function,
     blocks: list[Block],
-    element: Element,
-    first: tuple[Block, Value],
+    elements: list[Element],
+    entered: Block,
     exits: list[Block],
-) -> dict[Block, Value]:
-    """Replace the accesses of one element in `blocks` by values; return the value at the start of each exit block.
+) -> list[dict[Block, Value]]:
+    """Replace the accesses of some elements in `blocks` by values; return each one's value at the start of the exits.
 
     Args:
         function: Its blocks and edges stay as they are.
         blocks: The region.
-        element: All accesses of it in the region; none of another element there may meet it.
-        first: The block in which the region is entered, and the value of the element at its end.
-        exits: Blocks outside, reached from the region only, where the value is wanted.
+        elements: With all their accesses in the region; no other access there may meet one of them.
+        entered: The block from which the region is entered; at its end the elements have their first values.
+        exits: Blocks outside, reached from the region only, where the values are wanted.
     """
-    replaced = set(element.accesses)
-    width = next(op.memory.width for op in element.accesses if op.memory is not None)
-    marker = Phi(width, name=element.name, place=element.accesses[0].place)
-    starts: dict[Block, Phi] = {}
+    owner = {op: n for n, element in enumerate(elements) for op in element.accesses}
     values: dict[Value, Value] = {}
-    ends: dict[Block, Value] = {first[0]: first[1]}
+    starts: list[dict[Block, Phi]] = [{} for _ in elements]
+    ends: list[dict[Block, Value]] = [{entered: element.first} for element in elements]
     for block in blocks:
-        if not any(op in replaced for op in block.ops):
-            continue
-        starts[block] = Phi(width)
-        end = _rewrite(block, replaced, starts[block], values, element.name)
-        if end is not starts[block]:
-            ends[block] = end
+        if any(op in owner for op in block.ops):
+            _rewrite(block, owner, elements, starts, ends, values)
     made: list[tuple[Block, Phi]] = []
-    reader = Reader(marker, ends, predecessors(function), made)
-    for block, start in starts.items():
-        values[start] = reader.start(block)
-    result: dict[Block, Value] = {block: reader.start(block) for block in exits}
-    kept = _Anchor(result)
+    sources = predecessors(function)
+    results: list[dict[Block, Value]] = []
+    for n, element in enumerate(elements):
+        marker = Phi(element.first.width, name=element.name, place=element.accesses[0].place)
+        reader = Reader(marker, ends[n], sources, made)
+        for block, start in starts[n].items():
+            values[start] = reader.start(block)
+        results.append({block: reader.start(block) for block in exits})
     replace_uses(function, values)
-    kept.follow(values)
-    remaining = remove_trivial_phis(function, [phi for _, phi in made])
-    kept.follow(remaining)
-    return kept.values
+    _follow(results, values)
+    _follow(results, remove_trivial_phis(function, [phi for _, phi in made]))
+    return results
 
 
-@dataclass
-class _Anchor:
-    """Values that must survive replacements without being used yet."""
-
-    values: dict[Block, Value]
-
-    def follow(self, replacement: dict[Value, Value]) -> None:
-        """Go along with a replacement."""
-        for block in self.values:
-            while self.values[block] in replacement:
-                self.values[block] = replacement[self.values[block]]
+def _follow(results: list[dict[Block, Value]], replacement: dict[Value, Value]) -> None:
+    """Let values that are not used yet go along with a replacement."""
+    for result in results:
+        for block in result:
+            while result[block] in replacement:
+                result[block] = replacement[result[block]]
 
 
-def _rewrite(block: Block, replaced: set[Op], start: Phi, values: dict[Value, Value], name: str) -> Value:
-    """Drop the accesses from a block; return the element's value at its end."""
-    current: Value = start
+def _rewrite(
+    block: Block,
+    owner: dict[Op, int],
+    elements: list[Element],
+    starts: list[dict[Block, Phi]],
+    ends: list[dict[Block, Value]],
+    values: dict[Value, Value],
+) -> None:
+    """Drop the accesses from a block, noting the elements' values at its start and end."""
+    current: dict[int, Value] = {}
     ops: list[Op] = []
     for op in block.ops:
-        if op not in replaced:
+        n = owner.get(op)
+        if n is None:
             ops.append(op)
-        elif op.opcode is Opcode.LOAD:
-            values[op] = current
-        elif op.predicate is None:
-            current = op.args[0]
+            continue
+        if n not in current:
+            current[n] = starts[n][block] = Phi(elements[n].first.width)
+        if op.opcode is Opcode.LOAD:
+            values[op] = current[n]
+            continue
+        if op.predicate is None:
+            current[n] = op.args[0]
         else:
-            current = Op(
-                Opcode.SELECT, op.args[0].width, [op.predicate, op.args[0], current], name=name, place=op.place
-            )
-            ops.append(current)
+            choice = [op.predicate, op.args[0], current[n]]
+            chosen = Op(Opcode.SELECT, op.args[0].width, choice, name=elements[n].name, place=op.place)
+            ops.append(chosen)
+            current[n] = chosen
+        ends[n][block] = current[n]
     block.ops = ops
-    return current
 
 
 def unknown(width: int) -> Const:

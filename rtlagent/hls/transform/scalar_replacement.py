@@ -80,12 +80,14 @@ def _replace_array(module: Module, memory: Memory) -> None:
                 if key is None or home not in (None, function):
                     return
                 home = function
-                elements.setdefault(key, Element([], memory.name)).accesses.append(op)
+                elements.setdefault(key, Element([])).accesses.append(op)
     if home is None:
         return
     for key, element in elements.items():
         element.name = "_".join([memory.name, *map(str, key)])
-        promote(home, home.blocks, element, (_entry(home), unknown(memory.width)), [])
+        element.first = unknown(memory.width)
+    entered = _entry(home)
+    promote(home, home.blocks, list(elements.values()), entered, [])
     module.memories.remove(memory)
 
 
@@ -154,8 +156,7 @@ def _replace_in_loop(
         found = _elements(memory, ops, loop, subscripts, tree, done)
         if not found or len(found) > MOST_IN_LOOP or len(found) * len(exit_blocks(loop)) > 2 * MOST_IN_LOOP:
             continue
-        for element in found:
-            _keep_in_value(function, loop, element)
+        _keep_in_values(function, loop, found)
         return True
     return False
 
@@ -214,20 +215,27 @@ def _outside(value: Value, inside: set[Value], limit: int) -> bool:
     return limit > 0 and is_pure(value) and all(_outside(a, inside, limit - 1) for a in value.args)
 
 
-def _keep_in_value(function: Function, loop: Loop, element: Element) -> None:
+def _keep_in_values(function: Function, loop: Loop, elements: list[Element]) -> None:
+    """Load elements before the loop, and store those that it changes after it."""
     before = loop.preheader
     assert before is not None
-    sample = element.accesses[0]
-    memory = sample.memory
-    values = _subscript_values(element.accesses, values_inside(loop))
-    assert memory is not None and values is not None
+    inside = values_inside(loop)
     made: dict[Value, Value] = {}
-    subscripts = [bring_out(v, values_inside(loop), before, made) for v in values]
-    first = Op(Opcode.LOAD, memory.width, subscripts, memory=memory, name=memory.name, place=sample.place)
-    before.ops.append(first)
-    stored = next((op for op in element.accesses if op.opcode is Opcode.STORE), None)
-    exits = exit_blocks(loop) if stored is not None else []
-    last = promote(function, loop.blocks, element, (before, first), exits)
-    if stored is not None:
-        for block, value in last.items():
-            block.ops.insert(0, Op(Opcode.STORE, 0, [value, *subscripts], memory=memory, place=stored.place))
+    places: list[list[Value]] = []
+    for element in elements:
+        sample = element.accesses[0]
+        values = _subscript_values(element.accesses, inside)
+        assert sample.memory is not None and values is not None
+        subscripts = [bring_out(v, inside, before, made) for v in values]
+        width = sample.memory.width
+        first = Op(Opcode.LOAD, width, subscripts, memory=sample.memory, name=sample.memory.name, place=sample.place)
+        before.ops.append(first)
+        element.first = first
+        places.append(subscripts)
+    changed = any(element.stored for element in elements)
+    results = promote(function, loop.blocks, elements, before, exit_blocks(loop) if changed else [])
+    for element, subscripts, last in zip(elements, places, results, strict=True):
+        store = next((op for op in element.accesses if op.opcode is Opcode.STORE), None)
+        if store is not None:
+            for block, value in last.items():
+                block.ops.insert(0, Op(Opcode.STORE, 0, [value, *subscripts], memory=store.memory, place=store.place))

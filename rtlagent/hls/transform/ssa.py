@@ -46,6 +46,8 @@ def repair(function: Function, definitions: dict[Value, dict[Block, Value]]) -> 
     made: list[tuple[Block, Phi]] = []
     for value, at in definitions.items():
         reader = Reader(value, at, sources, made)
+        # A phi that was made to stand for the value is there from the start of its block on.
+        reader.at_start.update({b: v for b, v in at.items() if isinstance(v, Phi) and v in b.phis})
         reader.rewrite(function, home.get(value))
     remove_trivial_phis(function, [phi for _, phi in made])
 
@@ -62,8 +64,7 @@ class Reader:
     ) -> None:
         self.value = value
         self.at_end = dict(definitions)
-        # A phi is there from the start of its block on, any other definition at the end only.
-        self.at_start: dict[Block, Value] = {b: v for b, v in definitions.items() if isinstance(v, Phi) and v in b.phis}
+        self.at_start: dict[Block, Value] = {}
         self.sources = sources
         self.made = made
         self.own: set[Phi] = set()
