@@ -249,6 +249,8 @@ class Metrics:
     latency_cycles: int | None = None
     ii: int | None = None
     """Initiation interval of the slowest pipelined loop of a C function."""
+    c_coverage_percent: float | None = None
+    """Part of the C's lines that ran under the calls that were compared, of those that the function reaches."""
 
 
 @dataclass(frozen=True)

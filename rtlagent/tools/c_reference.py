@@ -12,10 +12,14 @@ from rtlagent.types import Diagnostic, Grade, Severity, SourceFile, StepResult
 
 if TYPE_CHECKING:
     from rtlagent.hls.interface import Interface
+    from rtlagent.tools.csim_coverage import Coverage
 
 SIMULATORS = ("icarus", "verilator")
-MIN_VALUES = 20
-"""Fewer compared values than this make a weak verdict (judgement; see `grade_against_c`)."""
+MIN_VALUES, STRONG_VALUES = 20, 100
+"""Compared values: fewer than the first make a weak verdict, fewer than the second no strong one (judgement)."""
+WEAK_PERCENT, STRONG_PERCENT = 60.0, 95.0
+"""The same of the C's lines that ran."""
+_MAX_MISSED = 10
 _CSIM_HINT = "main() is the testbench: it returns 0 when the C is right; name another top, or mend it"
 
 
@@ -51,6 +55,7 @@ def check_against_c(
     """
     from rtlagent.tools.cosim import cosimulate
     from rtlagent.tools.csim import csim_step, record_calls
+    from rtlagent.tools.csim_coverage import measure_coverage
 
     interface = reference.interface
     record = record_calls(
@@ -78,15 +83,35 @@ def check_against_c(
         keep_dir=keep_dir,
     )
     metrics = replace(result.metrics, ii=reference.ii)
-    return replace(result, metrics=metrics, wall_s=native.wall_s + result.wall_s)
+    detail = result.detail
+    if result.passed and reference.language == "c":
+        coverage = measure_coverage(record, reference.source, extra_files=reference.extra_files, config=config)
+        if coverage is not None:
+            metrics = replace(metrics, c_coverage_percent=round(coverage.percent, 1))
+            detail += f"\n{coverage_text(coverage)}"
+    return replace(result, metrics=metrics, detail=detail, wall_s=native.wall_s + result.wall_s)
+
+
+def coverage_text(coverage: Coverage) -> str:
+    """Say in a line how much of the C ran, and what did not."""
+    said = f"{coverage.executed} of {coverage.lines} lines of C ran ({coverage.percent:.1f} %)"
+    missed = [f"{path}:{line}" for path, line in coverage.missed]
+    more = f" and {len(missed) - _MAX_MISSED} more" if len(missed) > _MAX_MISSED else ""
+    return f"{said}; not {', '.join(missed[:_MAX_MISSED])}{more}" if missed else said
 
 
 def grade_against_c(steps: Sequence[StepResult]) -> tuple[Grade, str]:
-    """Say how strong a passing co-simulation was: by how much it compared."""
-    tests = [t for s in steps if s.step == "cosim" for t in s.tests]
-    values = max((t.checked_cycles or 0 for t in tests), default=0)
-    if not values:
+    """Say how strong a passing co-simulation was: by how much it compared, and how much of the C ran for it."""
+    step = next((s for s in steps if s.step == "cosim"), None)
+    values = max((t.checked_cycles or 0 for t in step.tests), default=0) if step else 0
+    if step is None or not values:
         return Grade.NONE, "nothing was compared with the C"
-    names = " and ".join(t.name for t in tests)
-    said = f"{values} values equal the C's under {names}"
-    return (Grade.WEAK, f"only {said}") if values < MIN_VALUES else (Grade.MODERATE, said)
+    said = f"{values} values equal the C's under {' and '.join(t.name for t in step.tests)}"
+    percent = step.metrics.c_coverage_percent
+    ran = "how much of the C ran is not measured" if percent is None else f"{percent:g} % of the C's lines ran"
+    if values < MIN_VALUES:
+        return Grade.WEAK, f"only {said}; {ran}"
+    if percent is not None and percent < WEAK_PERCENT:
+        return Grade.WEAK, f"{said}, but only {ran}"
+    strong = percent is not None and percent >= STRONG_PERCENT and values >= STRONG_VALUES
+    return (Grade.STRONG if strong and len(step.tests) > 1 else Grade.MODERATE), f"{said}; {ran}"

@@ -101,8 +101,8 @@ def test_a_right_module_passes_and_everything_is_in_the_folder(tmp_path: Path) -
     assert (metrics.latency_cycles, metrics.ii, metrics.dsps) == (9, 2, 0)
     assert metrics.luts is not None
     assert metrics.fmax_mhz is not None
-    assert report.verdict.grade is Grade.MODERATE
-    assert "values equal the C's under icarus and verilator" in report.verdict.grade_reason
+    assert report.verdict.grade is Grade.STRONG
+    assert "values equal the C's under icarus and verilator; 100 % of the C's lines ran" in report.verdict.grade_reason
     assert report.hls is not None
     assert (report.hls.clock_ns, report.hls.diagnostics) == (10.0, (WARNING,))
     assert (run.folder / "rtl/scale.v").read_text() == VERILOG
@@ -225,6 +225,17 @@ def test_few_values_make_a_weak_pass(tmp_path: Path) -> None:
     assert report.verdict is not None
     assert report.verdict.grade is Grade.WEAK
     assert report.verdict.grade_reason.startswith("only 5 values")
+
+
+def test_c_that_mostly_did_not_run_makes_a_weak_pass(tmp_path: Path) -> None:
+    never = "".join(f"    if (a == {k} && b[0] == 7)\n        b[1] = b[2] + a;\n" for k in range(9000, 9020))
+    text = C.replace("    return", f"    if (a > 65530 && b[1] == 3) {{\n{never}    }}\n    return")
+    _, report = run_it(tmp_path, spec_of(tmp_path, text, target="generic"), compiled())
+    assert report.passed, report.reason
+    assert report.verdict is not None
+    assert report.verdict.grade is Grade.WEAK
+    assert "but only" in report.verdict.grade_reason
+    assert "lines of C ran" in report.verdict.steps[2].detail
 
 
 def test_what_was_judged_is_not_judged_again(tmp_path: Path) -> None:
