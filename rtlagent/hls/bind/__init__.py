@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from rtlagent.hls.ir import DIVISIONS, Block, Const, Function, Memory, MemoryKind, Module, Op, Opcode
 from rtlagent.hls.schedule.plan import FunctionPlan
+from rtlagent.hls.schedule.sequential import waiting_op
 
 _FREE_MULTIPLIERS = 8
 """So many multiplications keep a unit of their own before sharing begins."""
@@ -67,7 +68,7 @@ def _bind_dividers(module: Module, plans: dict[Function, FunctionPlan], binding:
                 if op.opcode not in DIVISIONS:
                     continue
                 width = max(8, -(-op.width // 8) * 8)
-                if plan.ii is None:
+                if plan.ii is None and op is waiting_op(block):
                     shared.setdefault(width, []).append(op)
                 else:
                     binding.dividers.append(

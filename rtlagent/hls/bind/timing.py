@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rtlagent.hls.ir import Block, Function, Op, Opcode, Phi, Value
+from rtlagent.hls.ir import Block, Function, Op, Phi, Value
 from rtlagent.hls.schedule.plan import BlockPlan, FunctionPlan, Slot
+from rtlagent.hls.schedule.sequential import waiting_op
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,4 @@ class ScheduleError(AssertionError):
 
 def waits(op: Op, plan: BlockPlan) -> bool:
     """Tell whether an operation holds its block's end until somebody is done: a call or a sequential division."""
-    if op.opcode is Opcode.CALL:
-        return True
-    return plan.ii is None and op.opcode in (Opcode.UDIV, Opcode.SDIV, Opcode.UREM, Opcode.SREM)
+    return plan.ii is None and op is waiting_op(plan.block)

@@ -66,7 +66,11 @@ class Sheet:
 
     def render_registers(self) -> list[str]:
         """Return declarations and clocked blocks: those with one write grouped by its condition."""
-        lines: list[str] = [f"reg {vector(r.width)}{name};" for name, r in self._registers.items()]
+        # Control starts in its reset state: before the reset nothing may write into a memory with initial contents.
+        lines: list[str] = [
+            f"reg {vector(r.width)}{name}" + (";" if r.reset is None else f" = {literal(r.reset, r.width)};")
+            for name, r in self._registers.items()
+        ]
         grouped: dict[str, list[str]] = {}
         for name, register in self._registers.items():
             if register.reset is None and len(register.writes) == 1:

@@ -22,7 +22,7 @@ from rtlagent.hls.analysis.cost import period_ns
 from rtlagent.hls.analysis.loops import Loop, LoopForest, find_loops, trip_count
 from rtlagent.hls.analysis.ranges import Ranges
 from rtlagent.hls.analysis.subscripts import Subscripts
-from rtlagent.hls.ir import Function, LoopDirectives, Module, Opcode
+from rtlagent.hls.ir import DIVISIONS, Function, LoopDirectives, Module, Opcode
 from rtlagent.hls.options import HlsOptions, Remarks
 
 from .loop_form import simplify
@@ -62,7 +62,14 @@ def _pipeline(loop: Loop, options: HlsOptions, remarks: Remarks) -> None:
     asked = directives is not None and directives.pipeline_ii is not None
     calls = any(op.opcode is Opcode.CALL for block in loop.blocks for op in block.ops)
     if loop.is_single_block and not calls:
-        if not asked and options.auto_pipeline and not (directives is not None and directives.pipeline_off):
+        # A divider that stops when it is done beats one of fixed latency that every iteration waits for.
+        divides = any(op.opcode in DIVISIONS for op in loop.header.ops)
+        if (
+            not asked
+            and not divides
+            and options.auto_pipeline
+            and not (directives is not None and directives.pipeline_off)
+        ):
             _directives(loop).pipeline_ii = 0
             remarks.note("auto-pipeline", "the loop is pipelined by default", loop_place(loop))
         return

@@ -16,7 +16,7 @@ from __future__ import annotations
 from rtlagent.hls.ir import DIVISIONS, Block, Function, Jump, Module, Op, Opcode
 from rtlagent.hls.options import HlsOptions, Remarks
 
-SPLIT_DIVISIONS = False
+SPLIT_DIVISIONS = True
 """Whether `run` ends blocks after divisions too."""
 
 
@@ -33,7 +33,8 @@ def split_waiting(module: Module, *, divisions: bool) -> None:
         while at < len(function.blocks):
             block = function.blocks[at]
             at += 1
-            if block in block.successors() and not any(op.opcode is Opcode.CALL for op in block.ops):
+            pipelined = block.directives is not None and block.directives.pipeline_ii is not None
+            if pipelined and block in block.successors() and not any(op.opcode is Opcode.CALL for op in block.ops):
                 continue
             found = next((op for op in block.ops if op.opcode in waits), None)
             if found is not None:
