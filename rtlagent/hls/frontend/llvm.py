@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from rtlagent.errors import CSourceError
+from rtlagent.hls.frontend.llvm_module import Function, GlobalVariable, LlvmModule, Symbol
 from rtlagent.hls.frontend.llvm_text import Type, read_named_types
 from rtlagent.hls.ir import Place
 
@@ -186,8 +187,8 @@ def _returns_aggregate(header: str) -> bool:
     return "{" in before or "[" in before or "<" in before
 
 
-def prepare(text: str, order: list[str], shared: set[str]) -> Any:
-    """Inline, clean, and return llvmlite's module."""
+def prepare(text: str, order: list[str], shared: set[str]) -> LlvmModule:
+    """Inline, clean, and return the module."""
     llvm = _llvm()
     wanted = {n for n in order[:-1] if n not in shared}
     lines = []
@@ -215,7 +216,7 @@ def prepare(text: str, order: list[str], shared: set[str]) -> Any:
     passes.add_simplify_cfg_pass()
     passes.add_instruction_namer_pass()
     passes.run(module, builder)
-    return module
+    return LlvmModule(str(module))
 
 
 def _parameters_end(line: str) -> int:
@@ -286,7 +287,7 @@ def read_value_names(text: str, info: DebugInfo) -> dict[tuple[str, str], str]:
 
 def names_global(operand: Any) -> bool:
     """Tell whether an operand is a global variable or a function."""
-    return operand.value_kind.name in ("global_variable", "function")
+    return isinstance(operand, GlobalVariable | Function | Symbol)
 
 
 def named_types(text: str) -> dict[str, Type]:
