@@ -141,7 +141,8 @@ def _without_simulation(files: Sequence[SourceFile], interface: Interface, recor
     if not record.calls:
         text = f"no call of {record.top}() was recorded"
         return StepResult("cosim", Status.UNPROVEN, record.diagnostics, detail=text)
-    changes = any(b != a for c in record.calls for b, a in zip(c.before, c.after, strict=True) if a)
+    streams = any(not s.is_input for s in interface.streams)
+    changes = streams or any(b != a for c in record.calls for b, a in zip(c.before, c.after, strict=True) if a)
     if not interface.result_width and not any(a.writes for a in interface.arrays) and not changes:
         text = f"{record.top}() returns nothing and writes nothing: there is no output to compare"
         return StepResult("cosim", Status.UNPROVEN, record.diagnostics, detail=text)

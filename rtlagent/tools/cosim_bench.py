@@ -18,7 +18,7 @@ from rtlagent.tools.csim_record import Call, CallRecord
 from rtlagent.types import SourceFile
 
 if TYPE_CHECKING:
-    from rtlagent.hls.interface import ArrayPort, Interface, ScalarPort
+    from rtlagent.hls.interface import ArrayPort, Interface, ScalarPort, StreamPort
 
 REPORT = "rtlagent_report.txt"
 _ANY_BITS = 512
@@ -66,6 +66,17 @@ class _Memory:
     ports: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class _Stream:
+    id: str
+    number: int
+    name: str
+    width: int
+    is_input: bool
+    capacity: int
+    """Items that one call can take or give."""
+
+
 def element_bytes(port: ArrayPort) -> int:
     """Return how many bytes of the object one element of a port reaches into."""
     return -(-(port.bit_offset + port.width) // 8)
@@ -94,6 +105,7 @@ def make_bench(
     """
     _check(interface, record)
     scalars, pointers, memories, bits = _plan(interface)
+    streams = _streams(interface, record)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(resource_dir("sim") / "cosim"),
         undefined=jinja2.StrictUndefined,
@@ -114,22 +126,23 @@ def make_bench(
         scalars=scalars,
         pointers=pointers,
         memories=memories,
+        streams=streams,
     )
     data: list[SourceFile] = []
     if bits:
         data.append(SourceFile("values.bin", _values(interface, record, bits)))
     for memory in memories:
         data += _images(memory.id, interface.arrays[memory.number], record)
+    for stream in streams:
+        data += _items(stream, record, interface.streams[stream.number].argument)
     return Bench(module, SourceFile(f"rtlagent_{nonce}.v", text), tuple(data), nonce)
 
 
 def _check(interface: Interface, record: CallRecord) -> None:
     if interface.control != "ap_ctrl_hs":
         raise UsageError(f"co-simulation cannot drive {interface.control} control", hint="use ap_ctrl_hs")
-    if interface.streams:
-        raise UsageError(f"co-simulation cannot drive streams yet: {interface.streams[0].name}")
     known = {a.name for a in record.arguments}
-    ports: list[ScalarPort | ArrayPort] = [*interface.scalars, *interface.arrays]
+    ports: list[ScalarPort | ArrayPort | StreamPort] = [*interface.scalars, *interface.arrays, *interface.streams]
     for port in ports:
         if port.argument not in known:
             raise UsageError(f"port {port.name} belongs to {port.argument}, which was not recorded")
@@ -160,6 +173,33 @@ def _plan(
         else:
             raise UsageError(f"co-simulation cannot drive port {a.name} of protocol {a.protocol}")
     return tuple(scalars), tuple(pointers), tuple(memories), low
+
+
+def _streams(interface: Interface, record: CallRecord) -> tuple[_Stream, ...]:
+    index = {a.name: i for i, a in enumerate(record.arguments)}
+    found: list[_Stream] = []
+    for number, s in enumerate(interface.streams):
+        items = [(c.read if s.is_input else c.written)[index[s.argument]] for c in record.calls]
+        # A design that writes too many items is to be seen, and more than one of them.
+        capacity = 2 * max(map(len, items), default=0) + 8
+        found.append(_Stream(f"f{number}", number, s.name, s.width, s.is_input, capacity))
+    return tuple(found)
+
+
+def _items(stream: _Stream, record: CallRecord, argument: str) -> list[SourceFile]:
+    """Return what each call can take from an input stream, and how much that is."""
+    index = next(i for i, a in enumerate(record.arguments) if a.name == argument)
+    calls = [c.read[index] if stream.is_input else () for c in record.calls]
+    mask = (1 << stream.width) - 1
+    files = [
+        SourceFile(
+            f"{stream.id}_{n}.hex",
+            _lines(f"{int.from_bytes(item, 'little') & mask:0{-(-stream.width // 4)}x}" for item in items),
+        )
+        for n, items in enumerate(calls)
+        if items
+    ]
+    return [*files, SourceFile(f"{stream.id}_lengths.hex", _lines(f"{len(items):x}" for items in calls))]
 
 
 def _values(interface: Interface, record: CallRecord, bits: int) -> str:

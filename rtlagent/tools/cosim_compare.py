@@ -42,6 +42,8 @@ class Comparer:
         self._interface, self._record = interface, record
         index = {a.name: i for i, a in enumerate(record.arguments)}
         self._argument_of = [index[p.argument] for p in interface.arrays]
+        self._index = index
+        self._streams = frozenset(s.argument for s in interface.streams)
         self._gaps: dict[int, tuple[range, ...]] = {}
         self._output_counts: dict[tuple[int, int], int] = {}
         self.found = Comparison([])
@@ -51,11 +53,12 @@ class Comparer:
         call = self._record.calls[number]
         before = self.found.mismatch_count
         self._compare_result(number, call, done)
+        self._compare_streams(number, call, done)
         written: dict[int, list[tuple[int, int]]] = {}
         for place in done.written:
             written.setdefault(self._argument_of[place[0]], []).append(place)
         for i, a in enumerate(self._record.arguments):
-            if a.is_scalar:
+            if a.is_scalar or a.name in self._streams:
                 continue
             self.found.outputs += self._output_count(i, call.usable[i])
             if not self._agrees(call, done, i, written.get(i, [])):
@@ -76,6 +79,24 @@ class Comparer:
         self.found.outputs += 1
         if not same:
             self._add(number, done, "return value", expected, done.result, width, self._interface.result_signed)
+
+    def _compare_streams(self, number: int, call: Call, done: CallResult) -> None:
+        for n, stream in enumerate(self._interface.streams):
+            argument = self._index[stream.argument]
+            signed = self._record.arguments[argument].signed
+            if stream.is_input:
+                wanted, taken = len(call.read[argument]), done.taken.get(n, 0)
+                if wanted != taken:
+                    self._add(number, done, f"items read from {stream.name}", wanted, f"{taken:x}", 32, False)
+                continue
+            expected = [int.from_bytes(i, "little") & ((1 << stream.width) - 1) for i in call.written[argument]]
+            got = done.items.get(n, [])
+            self.found.outputs += len(expected)
+            if len(expected) != len(got):
+                self._add(number, done, f"items written to {stream.name}", len(expected), f"{len(got):x}", 32, False)
+            for i, (value, text) in enumerate(zip(expected, got, strict=False)):
+                if decode(text, stream.width) != value:
+                    self._add(number, done, f"item {i} of {stream.name}", value, text, stream.width, signed)
 
     def _output_count(self, argument: int, usable: int) -> int:
         """Return how many elements of an object the hardware can write."""

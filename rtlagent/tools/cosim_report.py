@@ -2,6 +2,8 @@
 
     NONCE C call latency time result      a call ended
     NONCE W memory index value            an element that it wrote, as it was left
+    NONCE S stream index value            an item that it put into an output stream
+    NONCE R stream count                  how many items it took from an input stream
     NONCE P call latency time code memory port value
     NONCE X call latency time why         the end: `end`, `hang`, `never_idle`, `unknown_done`
 
@@ -17,6 +19,8 @@ from dataclasses import dataclass, field
 _LINE = re.compile(
     r"C (?P<c_call>\d+) (?P<c_latency>\d+) (?P<c_time>\d+) (?P<result>-|[0-9a-fxz]+)"
     r"|W (?P<memory>\d+) (?P<index>\d+) (?P<value>[0-9a-fxz]+)"
+    r"|S (?P<stream>\d+) (?P<item>\d+) (?P<item_value>[0-9a-fxz]+)"
+    r"|R (?P<source>\d+) (?P<taken>\d+)"
     r"|P (?P<p_call>\d+) (?P<p_latency>\d+) (?P<p_time>\d+) (?P<code>\w+)"
     r" (?P<p_memory>\d+) (?P<port>\d+) (?P<p_value>[0-9a-fxz]+)"
     r"|X (?P<x_call>\d+) (?P<x_latency>\d+) (?P<x_time>\d+) (?P<why>\w+)",
@@ -36,6 +40,10 @@ class CallResult:
     """ap_return as hex digits, x and z among them; `-` if there is none."""
     written: dict[tuple[int, int], str] = field(default_factory=dict)
     """(number of the array port, index) -> value as hex digits."""
+    items: dict[int, list[str]] = field(default_factory=dict)
+    """Number of the stream -> what was put into it."""
+    taken: dict[int, int] = field(default_factory=dict)
+    """Number of the stream -> how many items were taken from it."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +88,9 @@ def parse_report(text: str, nonce: str) -> Report:
             if int(found["c_call"]) != len(calls):
                 return Report(tuple(calls), tuple(problems), forged=rest[:80])
             calls.append(CallResult(int(found["c_latency"]), int(found["c_time"]), found["result"].lower()))
-        elif found["memory"]:
-            if not calls:
+        elif found["memory"] or found["stream"] or found["source"]:
+            if not calls or not _add_output(calls[-1], found):
                 return Report(tuple(calls), tuple(problems), forged=rest[:80])
-            calls[-1].written[int(found["memory"]), int(found["index"])] = found["value"].lower()
         elif found["code"]:
             call, latency, time_ns = (int(found[f"p_{name}"]) for name in ("call", "latency", "time"))
             memory, port = int(found["p_memory"]), int(found["port"])
@@ -95,3 +102,17 @@ def parse_report(text: str, nonce: str) -> Report:
                 return Report(tuple(calls), tuple(problems), forged=lines[-2][:80])
             return Report(tuple(calls), tuple(problems), end, int(found["x_latency"]), int(found["x_time"]))
     return Report(tuple(calls), tuple(problems))
+
+
+def _add_output(call: CallResult, found: re.Match[str]) -> bool:
+    """Add an output to its call; False if it is out of order."""
+    if found["memory"]:
+        call.written[int(found["memory"]), int(found["index"])] = found["value"].lower()
+    elif found["source"]:
+        call.taken[int(found["source"])] = int(found["taken"])
+    else:
+        items = call.items.setdefault(int(found["stream"]), [])
+        if int(found["item"]) != len(items):
+            return False
+        items.append(found["item_value"].lower())
+    return True

@@ -141,6 +141,7 @@ def _verdict(plan: Plan, outcome: Outcome, report: Report, found: Comparison) ->
 _ENDS = {
     "hang": "call {call}: no ap_done within {timeout} cycles",
     "unknown_done": "call {call}: ap_done is unknown (x or z)",
+    "too_many_items": "call {call}: it writes far more items to a stream than the C",
     "never_idle": "before call {call}: ap_idle does not become 1",
 }
 

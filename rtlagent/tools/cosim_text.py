@@ -24,6 +24,9 @@ _PROBLEMS = {
     "write_idle": "{port} is written outside a call",
     "done_idle": "ap_done is not 0 outside a call (it is to be 1 for one cycle)",
     "result_lost": "ap_return does not hold until the next ap_start",
+    "unknown_read": "{stream}_read is unknown (x or z)",
+    "unknown_write": "{stream}_write is unknown (x or z)",
+    "stream_idle": "{stream} is written outside a call",
     "ready": "ap_ready differs from ap_done",
 }
 
@@ -59,12 +62,13 @@ def findings(runs: Sequence[Run], interface: Interface, record: CallRecord) -> l
 
 def _problem(p: Problem, interface: Interface) -> str:
     array = interface.arrays[p.memory] if p.memory < len(interface.arrays) else None
+    stream = interface.streams[p.memory].name if p.memory < len(interface.streams) else ""
     digits = p.value.lower()
     value = str(int(digits, 16)) if not set(digits) & {"x", "z"} else "unknown"
     text = _PROBLEMS.get(p.code, p.code).format(
-        port=array.name if array else "", n=p.port, value=value, depth=array.depth if array else 0
+        port=array.name if array else "", stream=stream, n=p.port, value=value, depth=array.depth if array else 0
     )
-    idle = p.code in ("write_idle", "done_idle", "result_lost")
+    idle = p.code in ("write_idle", "stream_idle", "done_idle", "result_lost")
     place = f"before call {p.call}" if idle else f"call {p.call}, cycle {p.latency}"
     return f"{place}: {text}"
 

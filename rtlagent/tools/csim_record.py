@@ -37,6 +37,10 @@ class Call:
     unstable: tuple[frozenset[int], ...] = ()
     """Of each argument: offsets of the bytes that came out otherwise in a second build of the same C."""
     unstable_result: bool = False
+    read: tuple[tuple[bytes, ...], ...] = ()
+    """Of each argument that is a stream, the items that the function took from it."""
+    written: tuple[tuple[bytes, ...], ...] = ()
+    """The items that it put into it."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,10 @@ def read_recording(data: bytes, argument_count: int, *, counted: bool) -> Record
                 current.before[first], current.addresses[first] = payload, second
             case "v":
                 current.usable[first] = second
+            case "r":
+                current.read[first].append(payload)
+            case "w":
+                current.written[first].append(payload)
             case "E":
                 current.result = int.from_bytes(payload[:16], "little")
                 current.blocks = second if counted else None
@@ -130,6 +138,8 @@ class _OpenCall:
     def __init__(self, count: int) -> None:
         self.before = [b""] * count
         self.after = [b""] * count
+        self.read: list[list[bytes]] = [[] for _ in range(count)]
+        self.written: list[list[bytes]] = [[] for _ in range(count)]
         self.addresses = [0] * count
         self.usable: list[int | None] = [None] * count
         self.result = 0
@@ -142,8 +152,17 @@ class _OpenCall:
             return []
         usable = tuple(len(b) if u is None else u for u, b in zip(self.usable, self.before, strict=True))
         return [
-            Call(tuple(self.before), tuple(self.after), self.result, tuple(self.addresses), usable, self.blocks)
-        ]  # fmt: skip
+            Call(
+                tuple(self.before),
+                tuple(self.after),
+                self.result,
+                tuple(self.addresses),
+                usable,
+                self.blocks,
+                read=tuple(map(tuple, self.read)),
+                written=tuple(map(tuple, self.written)),
+            )
+        ]
 
 
 def _events(data: bytes) -> Iterator[tuple[str, int, int, bytes]]:

@@ -8,6 +8,8 @@
 //   v argument bytes     how much of the object can be used (only where the address sanitizer knows)
 //   E call blocks        the call ended; data: rax, rdx, xmm0
 //   z argument address   an object's bytes after the call
+//   r argument -         an item was read from a stream; data: the item
+//   w argument -         an item was written to one
 //   F - -                a file could not be opened for reading; data: its name
 //   D stimulus reason    a stimulus was dropped
 //   S stimulus blocks    a stimulus was used for the call that follows
@@ -160,6 +162,14 @@ void *rtlagent_call_end(const uint64_t *results) {
         active = 0;
     }
     return back;
+}
+
+void rtlagent_stream(const void *stream, int is_write, const void *item, size_t size) {
+    if (!active || depth == 0) return;
+    for (int i = 0; i < rtlagent_argument_count; ++i) {
+        if (rtlagent_arguments[i].kind != RTLAGENT_SCALAR && objects[i] == stream)
+            rtlagent_event(is_write ? 'w' : 'r', (uint64_t)i, 0, item, size);
+    }
 }
 
 // Called at each basic block where the program was built to: a measure of work that does not

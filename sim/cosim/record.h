@@ -41,6 +41,9 @@ extern volatile uint64_t rtlagent_blocks, rtlagent_block_limit;
 
 enum { RTLAGENT_EXIT_TOO_LONG = 77, RTLAGENT_EXIT_BROKEN = 78 };
 
+// hls_stream.h calls this, where it is linked, for each item that a stream takes or gives.
+void rtlagent_stream(const void *stream, int is_write, const void *item, size_t size);
+
 // Present only in a program built with the address sanitizer.
 extern void *__asan_region_is_poisoned(void *start, size_t size) __attribute__((weak));
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rtlagent.hls.interface import Argument, ArrayPort, Interface, ScalarPort
+from rtlagent.hls.interface import Argument, ArrayPort, Interface, ScalarPort, StreamPort
 
 
 @dataclass(frozen=True)
@@ -123,5 +123,52 @@ endmodule
         arguments=(
             Argument("a", 2, True, signed=True, c_type="short", element_bytes=2), array("sum", 1), array("negated", 1)
         ),
+    ),
+)  # fmt: skip
+
+# A stream as hls_stream.h has to be for the recorder: it calls rtlagent_stream, where that is linked.
+STREAM_HEADER = """#include <cstddef>
+#include <deque>
+extern "C" void rtlagent_stream(const void *, int, const void *, std::size_t) __attribute__((weak));
+struct stream {
+  std::deque<int> items;
+  int read() {
+    int v = items.front(); items.pop_front();
+    if (rtlagent_stream) rtlagent_stream(this, 0, &v, 4);
+    return v;
+  }
+  void write(int v) { items.push_back(v); if (rtlagent_stream) rtlagent_stream(this, 1, &v, 4); }
+};
+"""
+
+STREAM = Pair(
+    STREAM_HEADER
+    + """void f(int n, stream &in, stream &out) { for (int i = 0; i < n; i++) out.write(in.read() + i); }
+    int main() {
+      stream in, out;
+      for (int i = 0; i < 40; i++) in.write(i * i - 50);
+      f(5, in, out); f(0, in, out); f(30, in, out);
+      return out.items.size() != 35;
+    }""",
+    f"""module f({_HEADER}, input [31:0] n, input [31:0] in_dout, input in_empty_n, output in_read,
+  output [31:0] out_din, input out_full_n, output out_write);
+  reg busy; reg [31:0] i;
+  wire more = busy && i != n;
+  assign ap_idle = !busy, ap_done = busy && i == n, ap_ready = ap_done;
+  assign in_read = more && out_full_n;
+  assign out_write = more && in_empty_n;
+  assign out_din = in_dout + i;
+  always @(posedge ap_clk) begin
+    if (ap_rst || ap_done) busy <= 0;
+    else if (ap_start) busy <= 1;
+    if (!busy) i <= 0;
+    else if (more && in_empty_n && out_full_n) i <= i + 1;
+  end
+endmodule
+""",
+    Interface(
+        "f", 0, False, (ScalarPort("n", 32, True, "n"),),
+        streams=(StreamPort("in", 32, True, "in"), StreamPort("out", 32, False, "out")),
+        arguments=(scalar("n"), array("in", 20), array("out", 20)),
     ),
 )  # fmt: skip

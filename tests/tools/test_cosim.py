@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from cosim_designs import ACCUMULATE, GCD, POINTER, VECTOR_ADD, Pair, array, memory
+from cosim_designs import ACCUMULATE, GCD, POINTER, STREAM, VECTOR_ADD, Pair, array, memory
 
 from rtlagent.config import ToolConfig
 from rtlagent.errors import UsageError
@@ -27,6 +27,7 @@ def calls_of(pair: Pair, config: ToolConfig) -> CallRecord:
     return record_calls(
         SourceFile("f.c", pair.c),
         top="f",
+        language="c++" if pair.interface.streams else "c",
         arguments=pair.interface.arguments,
         result_width=pair.interface.result_width,
         result_signed=pair.interface.result_signed,
@@ -48,13 +49,18 @@ def judge(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("pair", [VECTOR_ADD, GCD, ACCUMULATE, POINTER], ids=["vadd", "gcd", "accumulate", "pointer"])
+@pytest.mark.parametrize(
+    "pair",
+    [VECTOR_ADD, GCD, ACCUMULATE, POINTER, STREAM],
+    ids=["vadd", "gcd", "accumulate", "pointer", "stream"],
+)
 def test_right_designs_pass_under_both_simulators(pair: Pair, tool_config: ToolConfig) -> None:
     step = judge(pair, tool_config, simulators=BOTH)
     assert step.status is Status.PASS, step.detail
     count = len(calls_of(pair, tool_config).calls)
     assert [t.name for t in step.tests] == ["verilator", "icarus"]
     assert all((t.checked_cycles or 0) >= count for t in step.tests)
+    assert len({t.checked_cycles for t in step.tests}) == 1
     assert f"{count}/{count}" in step.detail
     assert step.diagnostics == ()
 
@@ -108,6 +114,11 @@ def test_a_wrong_element_is_named_with_call_expected_and_got(tool_config: ToolCo
         (POINTER, ("sum_o_ap_vld = busy", "sum_o_ap_vld = 1"), "sum is written outside a call"),
         (POINTER, ("sum_o_ap_vld = busy", "sum_o_ap_vld = busy ? 1'bx : 0"), "sum_o_ap_vld is unknown"),
         (POINTER, ("busy && !a[15] && a != 0", "busy"), "*negated ="),
+        (STREAM, ("in_dout + i", "in_dout + i + (i == 3)"), "call 0: item 3 of out = -37 (0xffffffdb), expected -38"),
+        (STREAM, ("out_write = more && in_empty_n", "out_write = more"), "call 0: items written to out"),
+        (STREAM, ("busy && i != n", "busy && i != n - (n == 30)"), "no ap_done within 500 cycles"),
+        (STREAM, ("in_read = more && out_full_n", "in_read = more && out_full_n && i != 2"), "items read from in"),
+        (STREAM, ("in_dout + i", "in_dout + {i[31:1], 1'bx}"), "item 0 of out = unknown"),
     ],
 )
 def test_wrong_designs_fail_with_the_reason(
