@@ -115,7 +115,7 @@ def test_a_wrong_element_is_named_with_call_expected_and_got(tool_config: ToolCo
         (POINTER, ("sum_o_ap_vld = busy", "sum_o_ap_vld = busy ? 1'bx : 0"), "sum_o_ap_vld is unknown"),
         (POINTER, ("busy && !a[15] && a != 0", "busy"), "*negated ="),
         (STREAM, ("in_dout + i", "in_dout + i + (i == 3)"), "call 0: item 3 of out = -37 (0xffffffdb), expected -38"),
-        (STREAM, ("out_write = more && in_empty_n", "out_write = more"), "call 0: items written to out"),
+        (STREAM, ("out_write = more && in_empty_n", "out_write = more"), "items written to out = "),
         (STREAM, ("busy && i != n", "busy && i != n - (n == 30)"), "no ap_done within 500 cycles"),
         (STREAM, ("in_read = more && out_full_n", "in_read = more && out_full_n && i != 2"), "items read from in"),
         (STREAM, ("in_dout + i", "in_dout + {i[31:1], 1'bx}"), "item 0 of out = unknown"),
