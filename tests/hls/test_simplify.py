@@ -40,7 +40,7 @@ CASES = [
     ("%p = lshr 32 %x, 20\n%r = lshr 32 %p, 12\nreturn %r", ["return 0"]),
     ("%p = zext 16 %b\n%r = zext 32 %p\nreturn %r", ["%r.1 = zext 32 %b", "return %r.1"]),
     ("%r = select 32 %c, 1, 0\nreturn %r", ["%r.1 = zext 32 %c", "return %r.1"]),
-    ("%r = select 32 %c, 0, -1\nreturn %r", ["%v.1 = xor 1 %c, 1", "%r.2 = sext 32 %v.1", "return %r.2"]),
+    ("%r = select 32 %c, 0, -1\nreturn %r", ["%r.1 = xor 1 %c, 1", "%r.2 = sext 32 %r.1", "return %r.2"]),
     (
         "%n = xor 1 %c, 1\n%r = select 32 %n, %x, %y\nreturn %r",
         ["%r.1 = select 32 %c, %y, %x", "return %r.1"],

@@ -98,6 +98,7 @@ def sharpened(width: int, zeros: int, ones: int, lo: int, hi: int, slo: int, shi
     for _ in range(2):
         if zeros & ones:
             return None
+        before = zeros, ones, lo, hi, slo, shi
         lo = max(lo, ones)
         hi = min(hi, mask ^ zeros)
         if slo >= 0:
@@ -120,6 +121,8 @@ def sharpened(width: int, zeros: int, ones: int, lo: int, hi: int, slo: int, shi
             hi = hi >> low_zeros << low_zeros
             slo = -(-slo >> low_zeros) << low_zeros
             shi = shi >> low_zeros << low_zeros
+        if before == (zeros, ones, lo, hi, slo, shi):
+            break
     if lo > hi or slo > shi or zeros & ones:
         return None
     return Fact(width, zeros, ones, lo, hi, slo, shi)

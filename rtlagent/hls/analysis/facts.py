@@ -10,7 +10,7 @@ loop:                                   %i: 0..60, multiple of 4
 ```
 
 Optimistic (values start without any possible pattern) with widening at the phis of loops towards the constants that
-comparisons mention (after Cousot and Cousot 1976), then walks that take back what widening gave too much. Conditions
+comparisons mention (after Cousot and Cousot 1976), then a walk that takes back what widening gave too much. Conditions
 of branches hold in the blocks that they guard. Sums carried around a loop of known trip count are bounded by it.
 
 Quotients by zero are taken to be anything convenient, and elements of local arrays that were never written to be 0.
@@ -45,7 +45,6 @@ from .widening import Thresholds, widened
 
 _CHANGES_BEFORE_WIDENING = 2
 _CHANGES_BEFORE_GIVING_UP = 60
-_SHARPENING_WALKS = 2
 
 Key = Value | Memory | Function
 """What a fact may be about: a value, the elements of a memory, the result of a function."""
@@ -74,10 +73,11 @@ class Facts:
         self._users: dict[Key, list[Node]] = {}
         self._thresholds: dict[Key, Thresholds] = {}
         self._changes: dict[Key, int] = {}
+        self._was_widened = False
         for function in module.functions:
             self._index(function)
         self._solve()
-        for _ in range(_SHARPENING_WALKS):
+        if self._was_widened:
             self._sharpen()
 
     def of(self, key: Key) -> Fact:
@@ -251,6 +251,7 @@ class Facts:
         thresholds = self._thresholds.get(key)
         if thresholds is None or count <= _CHANGES_BEFORE_WIDENING:
             return joined
+        self._was_widened = True
         wide = widened(old, joined, thresholds)
         fact = sharpened(wide.width, wide.zeros, wide.ones, wide.lo, wide.hi, wide.slo, wide.shi) or wide
         if isinstance(key, Phi):
@@ -281,7 +282,7 @@ class Facts:
 
     def _lower(self, key: Key, fact: Fact) -> None:
         old = self._known.get(key)
-        if old is not None:
+        if old is not None and not fact.same(old):
             self._known[key] = meet(old, fact) or old
 
     def _contents(self, memory: Memory) -> Fact | None:

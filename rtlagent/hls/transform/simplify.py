@@ -106,6 +106,14 @@ def count_uses(function: Function) -> dict[Value, int]:
     return uses
 
 
+def _pass_name_on(op: Op, value: Value, made: list[Op]) -> None:
+    """Give an operation's name to the new one that computes it now, perhaps without a final cast."""
+    while isinstance(value, Op) and value.opcode in (Opcode.ZEXT, Opcode.SEXT, Opcode.TRUNC):
+        value = value.args[0]
+    if isinstance(value, Op) and value in made and not value.name:
+        value.name = op.name
+
+
 class _Round:
     """One walk over the function."""
 
@@ -155,9 +163,8 @@ class _Round:
             if value is op:
                 ops.append(op)
             else:
-                if isinstance(value, Op) and op.name and not value.name and value in rewriter.made:
-                    value.name = op.name
                 self.replaced[op] = value
+            _pass_name_on(op, value, rewriter.made)
         block.ops = ops
 
     def _predicate(self, op: Op) -> bool:
