@@ -75,7 +75,8 @@ class Progress:
 
     def _on_compiled(self, event: Mapping[str, Any]) -> str:
         self.activity = "judging the module"
-        return f"compiled: {event['loops']} loops, {event['warnings']} warnings"
+        free = f"{100 * event['margin']:.0f} % of the period left free"
+        return f"compiled: {event['loops']} loops, {event['warnings']} warnings, {free}"
 
     def _on_gate(self, event: Mapping[str, Any]) -> str:
         tests = f", {event['tests_passed']} of {event['tests']} tests" if event["tests"] else ""

@@ -1,18 +1,20 @@
 """From C: compile the function, judge the module against the C, and write down how it ended.
 
-No model takes part. Everything is deterministic, so that a run that was killed simply goes on: what was judged
-is in the run's store and is not judged again.
+No model takes part. A module that misses the clock asked for, as measured by place and route, is compiled again
+with more of the period left free. Everything is deterministic, so that a run that was killed simply goes on:
+what was judged is in the run's store and is not judged again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rtlagent.agent.loop import DEFAULT_SEED, load_run_spec
 from rtlagent.agent.report import HlsReport, RunReport, evidence_of
+from rtlagent.agent.state import Attempt
 from rtlagent.config import Config, ToolConfig
 from rtlagent.errors import RunError, ToolError, UsageError
 from rtlagent.types import (
@@ -38,6 +40,11 @@ if TYPE_CHECKING:
     from rtlagent.hls import Clang, HlsResult
     from rtlagent.tools.c_reference import CReference
 
+MAX_ATTEMPTS = 4
+"""Compilations of one function; judgement: what three tighter schedules do not mend, a fourth does not."""
+_MOST_MARGIN = 0.7
+_OVERSHOOT = 0.97
+"""Aim a little beyond what was missed: placement differs from one netlist to the next."""
 DEFAULT_CLOCK_NS = 10.0
 """Period that is scheduled for when none was asked for; then it is no requirement."""
 _CALLED = re.compile(r'\bcall [^@\n]*@"?([^"(\s]+)"?\(')
@@ -108,8 +115,15 @@ def defined_functions(llvm: str) -> list[tuple[str, str]]:
     return found
 
 
-def compile_spec(spec: Spec, config: ToolConfig, *, use_pragmas: bool = True, dump_after: str = "") -> HlsResult:
-    """Compile the function `spec.top`.
+def compile_spec(
+    spec: Spec,
+    config: ToolConfig,
+    *,
+    use_pragmas: bool = True,
+    clock_margin: float | None = None,
+    dump_after: str = "",
+) -> HlsResult:
+    """Compile the function `spec.top`; `clock_margin` is the part of the period left free (None: the default).
 
     Raises:
         CSourceError: it does not compile, or something in it cannot become hardware.
@@ -123,6 +137,7 @@ def compile_spec(spec: Spec, config: ToolConfig, *, use_pragmas: bool = True, du
         clock_ns=spec.clock_ns or DEFAULT_CLOCK_NS,
         target=spec.requirements.target,
         use_pragmas=use_pragmas,
+        clock_margin=HlsOptions.clock_margin if clock_margin is None else clock_margin,
         dump_after=dump_after,
     )
     return compile_c(_source(spec), options, clang_of(spec, config))
@@ -186,22 +201,42 @@ class CRun:
             return report
 
     def _judged(self, spec: Spec, settings: CSettings) -> RunReport:
-        compiled = self.compiled
+        tried: list[_Tried] = []
         try:
-            if compiled is None:
-                compiled = compile_spec(spec, self.config.tools, use_pragmas=settings.use_pragmas)
-            self.run.emit("compiled", warnings=len(compiled.diagnostics), loops=len(compiled.loops))
-            verdict = self._verdict(spec, settings, compiled)
+            for attempt in self._attempts(spec, settings):
+                tried.append(attempt)
         except ToolError as error:
-            return self._report(spec, settings, compiled, None, ("tool", str(error)))
-        return self._report(spec, settings, compiled, verdict, _outcome(verdict))
+            return self._report(spec, settings, tried, ("tool", str(error)))
+        return self._report(spec, settings, tried, _outcome(_best(tried).verdict))
+
+    def _attempts(self, spec: Spec, settings: CSettings) -> Iterator[_Tried]:
+        """Compile and judge, with a tighter schedule each time that the clock was missed."""
+        from rtlagent.hls import HlsOptions
+
+        margin, seen = HlsOptions.clock_margin, set[str]()
+        compiled = self.compiled
+        for _ in range(min(MAX_ATTEMPTS, self.config.budget.max_iterations or MAX_ATTEMPTS)):
+            if compiled is None:
+                compiled = compile_spec(
+                    spec, self.config.tools, use_pragmas=settings.use_pragmas, clock_margin=margin
+                )  # fmt: skip
+            if compiled.design.sha256 in seen:
+                return
+            seen.add(compiled.design.sha256)
+            warnings = sum(d.severity is Severity.WARNING for d in compiled.diagnostics)
+            self.run.emit("compiled", warnings=warnings, loops=len(compiled.loops), margin=round(margin, 3))
+            attempt = _Tried(compiled, margin, self._verdict(spec, settings, compiled))
+            yield attempt
+            tighter = _tighter(attempt, spec)
+            if tighter is None:
+                return
+            margin, compiled = tighter, None
 
     def _verdict(self, spec: Spec, settings: CSettings, compiled: HlsResult) -> Verdict:
         from rtlagent.verify import Bench, Verifier
 
         candidate = Candidate((compiled.design,), origin="hls")
         self.run.store_files(candidate.files, candidate.sha256)
-        self.run.publish(candidate, [_source(spec), *spec.context_files])
         verifier = Verifier(
             self.config.tools,
             Bench(trace=None, simulator=settings.simulator, c=reference_of(spec, settings, compiled)),
@@ -219,26 +254,26 @@ class CRun:
         )  # fmt: skip
 
     def _report(
-        self,
-        spec: Spec,
-        settings: CSettings,
-        compiled: HlsResult | None,
-        verdict: Verdict | None,
-        ended: tuple[str, str],
-    ) -> RunReport:
+        self, spec: Spec, settings: CSettings, tried: Sequence[_Tried], ended: tuple[str, str]
+    ) -> RunReport:  # fmt: skip
         outcome, reason = ended
+        best = _best(tried) if tried else None
+        verdict = best.verdict if best and outcome != "tool" else None
+        if best is not None:
+            candidate = Candidate((best.compiled.design,), origin="hls")
+            self.run.publish(candidate, [_source(spec), *spec.context_files])
         return RunReport(
             record=RunRecord(
                 id=self.run.id,
                 spec_sha=spec.sha256,
                 config_sha=self.config.sha256,
                 seed=settings.seed,
-                iterations=int(verdict is not None),
+                iterations=len(tried),
                 usage=Usage(),
                 exit_reason=outcome,
             ),
             name=spec.name,
-            top=compiled.interface.module if compiled else spec.top,
+            top=best.compiled.interface.module if best else spec.top,
             request="c",
             reason=reason,
             requirements=spec.requirements,
@@ -247,10 +282,56 @@ class CRun:
             assumptions=(),
             decisions=(),
             rulings=(),
-            attempts=(),
-            files=(compiled.design.path,) if compiled else (),
-            hls=hls_report(spec, compiled) if compiled else None,
+            attempts=tuple(_attempt(n, t) for n, t in enumerate(tried, 1)),
+            files=(best.compiled.design.path,) if best else (),
+            hls=hls_report(spec, best.compiled) if best else None,
         )
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A compilation and what the tools said of it."""
+
+    compiled: HlsResult
+    margin: float
+    verdict: Verdict
+
+    @property
+    def fmax_mhz(self) -> float:
+        """As measured; 0 if it was not."""
+        return self.verdict.metrics.fmax_mhz or 0.0
+
+
+def _best(tried: Sequence[_Tried]) -> _Tried:
+    """Return the one that passed, else the fastest, else the first."""
+    return max(tried, key=lambda t: (t.verdict.passed, t.fmax_mhz))
+
+
+def _tighter(attempt: _Tried, spec: Spec) -> float | None:
+    """Return the margin to try next; None if it is not only the clock that was missed."""
+    wanted, failing = spec.requirements.min_fmax_mhz, attempt.verdict.failing
+    others = [u for u in attempt.verdict.unmet if u.name != "min_fmax_mhz"]
+    missed = failing is not None and failing.step == "place_and_route" and failing.status is Status.FAIL
+    if wanted is None or not missed or others or not 0 < attempt.fmax_mhz < wanted:
+        return None
+    margin = 1 - (1 - attempt.margin) * attempt.fmax_mhz / wanted * _OVERSHOOT
+    return margin if margin <= _MOST_MARGIN else None
+
+
+def _attempt(number: int, tried: _Tried) -> Attempt:
+    failing = tried.verdict.failing
+    step = failing.step if failing else ""
+    fmax = f", {tried.fmax_mhz:.1f} MHz" if tried.fmax_mhz else ""
+    return {
+        "iteration": number,
+        "sha": Candidate((tried.compiled.design,)).sha256,
+        "parent": "",
+        "step": step,
+        "signature": "",
+        "score": [float(tried.verdict.passed), tried.fmax_mhz],
+        "note": f"{100 * tried.margin:.0f} % of the period left free{fmax}",
+        "line": 0,
+    }
 
 
 def hls_report(spec: Spec, compiled: HlsResult) -> HlsReport:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LOOP_HEADER = ("loop", "line", "trip count", "II (target)", "depth", "latency", "limited by")
 TOTAL_HEADER = ("total", "estimated", "measured", "limit")
 _NUMBERS = frozenset({"line", "trip count", "II (target)", "depth", "latency", "estimated", "measured"})
+_SHOWN_IN_TABLE = frozenset({"auto-pipeline"})
 _FIGURES = (
     ("LUT", "luts", "max_luts"),
     ("FF", "ffs", "max_ffs"),
@@ -71,11 +72,11 @@ def latency_text(least: int | None, most: int | None) -> str:
     return str(most) if least is None or least == most else f"{least} to {most}"
 
 
-def diagnostic_lines(diagnostics: Iterable[Diagnostic], *, notes: bool = False) -> list[str]:
-    """Return the compiler's warnings as `path:line:col: warning: message [code]`, each with its hint."""
+def diagnostic_lines(diagnostics: Iterable[Diagnostic]) -> list[str]:
+    """Return warnings and notes as `path:line:col: warning: message [code]`, each with its hint."""
     lines = []
     for entry in diagnostics:
-        if entry.severity is Severity.NOTE and not notes:
+        if entry.severity is Severity.NOTE and entry.code in _SHOWN_IN_TABLE:
             continue
         lines.append(str(entry))
         if entry.hint:

@@ -90,12 +90,14 @@ def find_top(files: Sequence[SourceFile], top: str | None, config: ToolConfig) -
     """Return `top`, or the only module that nobody instantiates.
 
     Raises:
-        UsageError: there is none, or more than one; the names are in the message.
+        UsageError: there is none, or more than one (the names are in the message); or the files are too large.
     """
     if top is not None:
         return top
     from rtlagent.tools.inspect import inspect
+    from rtlagent.tools.staging import require_size
 
+    require_size(files, config)
     try:
         tops = list(inspect(files, config=config).tops)
     except UsageError:

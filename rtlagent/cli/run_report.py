@@ -41,6 +41,8 @@ def print_report(report: RunReport, folder: Path, copied: Sequence[Path], stream
         lines += _failure_lines(verdict)
     if report.hls is None:
         lines.append(f"model: {usage_text(report.record.usage)}; iterations: {report.record.iterations}")
+    elif len(report.attempts) > 1:
+        lines += ["attempts:", *(f"  {a['iteration']}: {a['note']}" for a in report.attempts)]
     lines.append(f"run:   {folder}")
     if report.files:
         what = "design" if report.passed else f"{_candidate(report).removeprefix('the ')} (it did NOT pass)"
