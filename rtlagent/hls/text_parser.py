@@ -36,7 +36,8 @@ SUBSCRIPT_WIDTH = 32
 _OPCODES = frozenset(opcode.value for opcode in Opcode)
 _FUNCTION = re.compile(r"function (\S+?)\((.*?)\)(?: (\d+))?((?: .*)?) \{")
 _ASSIGNMENT = re.compile(r"(%[\w.$]+) = (\w+) (\d+) ?(.*)")
-_ATTRIBUTE = re.compile(r'(\w+)(?:=("[^"]*"|\S+))?')
+_ATTRIBUTE = re.compile(r" *(\w+)(=?)")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
 _ACCESS = re.compile(r"([\w.$]+)((?:\[[^\]]*\])*)")
 
 
@@ -57,7 +58,7 @@ class _ModuleParser:
     """Two passes over the lines: the first makes every named object, the second fills in the operands."""
 
     def __init__(self, text: str) -> None:
-        self.lines = [stripped for line in text.splitlines() if (stripped := line.split("#")[0].strip())]
+        self.lines = [stripped for line in text.splitlines() if (stripped := _COMMENT.sub("", line).strip())]
         self.memories: dict[str, Memory] = {}
         self.streams: dict[str, Stream] = {}
         self.functions: dict[str, Function] = {}
@@ -298,21 +299,26 @@ def _split(text: str) -> list[str]:
 
 
 def _set_attributes(item: object, text: str) -> None:
-    """Set the fields given as `key` or `key=json`."""
+    """Set the fields given as `key`, `key=json` or `key=word`."""
     known = {entry.name for entry in dataclasses.fields(item)}  # type: ignore[arg-type]
-    for key, value in _ATTRIBUTE.findall(text):
+    at = 0
+    while (match := _ATTRIBUTE.match(text, at)) is not None:
+        key, at = match[1], match.end()
         if key not in known:
             raise TextError(f"no field {key} in {type(item).__name__}")
+        value: Any = True
+        if match[2]:
+            try:
+                value, at = json.JSONDecoder().raw_decode(text, at)
+            except ValueError:
+                word = text[at:].split(" ", 1)[0]
+                value, at = word, at + len(word)
         setattr(item, key, _attribute(key, value))
+    if text[at:].strip():
+        raise TextError(text)
 
 
-def _attribute(key: str, text: str) -> object:
-    if not text:
-        return True
-    try:
-        value: Any = json.loads(text)
-    except ValueError:
-        return text
+def _attribute(key: str, value: Any) -> object:
     if key == "partitions":
         return [Partition(*entry) for entry in value]
     if key == "bind_ops":

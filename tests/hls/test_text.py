@@ -6,7 +6,7 @@ from rtlagent.hls.text_parser import TextError
 
 PROGRAM = """\
 module top=f control="ap_ctrl_none"
-memory a 32 [4][8] param partitions=[[1,"cyclic",2]] argument="a"
+memory a 32 [4][8] param partitions=[[1,"cyclic",2]] argument="a" field_path=["field 1","#2"]
 memory t 8 [4] rom init=[1,2,3,255]
 memory p 16 [] param
 stream s 32 input depth=4
