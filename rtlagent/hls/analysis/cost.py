@@ -21,6 +21,8 @@ from rtlagent.hls.ir import (
 )
 from rtlagent.hls.options import HlsOptions
 
+from .exclusive import accesses_needed
+
 _FREE = frozenset({Opcode.ZEXT, Opcode.SEXT, Opcode.TRUNC, Opcode.COPY})
 _CARRIES = frozenset({Opcode.ADD, Opcode.SUB, Opcode.ULT, Opcode.ULE, Opcode.SLT, Opcode.SLE})
 _SHIFTS = frozenset({Opcode.SHL, Opcode.LSHR, Opcode.ASHR})
@@ -112,16 +114,6 @@ def _finish(op: Op, begin: float, period: float) -> float:
     return cycle + 1 + part
 
 
-def accesses(ops: Iterable[Op]) -> dict[Memory | Stream, int]:
-    """Count the accesses to each memory and stream."""
-    counts: dict[Memory | Stream, int] = {}
-    for op in ops:
-        target = op.memory or op.stream
-        if target is not None:
-            counts[target] = counts.get(target, 0) + 1
-    return counts
-
-
 UNLIMITED_PORTS = 1 << 16
 
 
@@ -141,7 +133,7 @@ def ports(memory: Memory) -> int:
 def port_ii(ops: Iterable[Op]) -> int:
     """Return the initiation interval that memory ports allow."""
     least = 1
-    for target, count in accesses(ops).items():
+    for target, count in accesses_needed(ops).items():
         least = max(least, -(-count // (1 if isinstance(target, Stream) else ports(target))))
     return least
 

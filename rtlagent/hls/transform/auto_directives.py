@@ -16,13 +16,14 @@ pipelined.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rtlagent.hls.analysis.cost import period_ns
+from rtlagent.hls.analysis.dominators import Dominators
 from rtlagent.hls.analysis.loops import Loop, LoopForest, find_loops, trip_count
 from rtlagent.hls.analysis.ranges import Ranges
 from rtlagent.hls.analysis.subscripts import Subscripts
-from rtlagent.hls.ir import DIVISIONS, Function, LoopDirectives, Module, Opcode
+from rtlagent.hls.ir import DIVISIONS, Function, LoopDirectives, Module, Opcode, Value
 from rtlagent.hls.options import HlsOptions, Remarks
 
 from .loop_form import simplify
@@ -35,6 +36,8 @@ MOST_TRIPS = 16
 """Of a loop that is unrolled completely by default."""
 MOST_PRODUCTS = 6
 """Multipliers that a loop body may need at once after unrolling by default."""
+CONFLICT_CYCLES = 2
+"""Initiation interval that a load and a store of unknown elements of one memory allow."""
 GAIN = 0.75
 """Unrolling by default must bring the cycles down to this part."""
 
@@ -45,9 +48,9 @@ def run(module: Module, options: HlsOptions, remarks: Remarks) -> None:
         forest = simplify(function)
         _unroll_inside_pipelines(function, forest, remarks)
         if options.auto_unroll and options.auto_pipeline:
-            subscripts = Subscripts(Ranges(function, forest))
+            subscripts, tree = Subscripts(Ranges(function, forest)), Dominators.of(function)
             for root in forest.roots:
-                _Policy(subscripts, period_ns(options), remarks).decide(root)
+                _Policy(subscripts, tree, period_ns(options), remarks).decide(root)
 
 
 def run_late(module: Module, options: HlsOptions, remarks: Remarks) -> None:
@@ -76,6 +79,21 @@ def _pipeline(loop: Loop, options: HlsOptions, remarks: Remarks) -> None:
     if asked and directives is not None:
         directives.pipeline_ii = None
         remarks.warn("pipeline", f"the loop cannot be pipelined: {_reason(loop, calls)}", loop_place(loop))
+
+
+def _waits_for_division(loop: Loop) -> bool:
+    """Tell whether a division lies between one iteration and the next, so that overlapping them gains nothing."""
+    block = loop.header
+    carried: set[Value] = set(block.phis)
+    divided: set[Value] = set()
+    for op in block.ops:
+        if any(a in divided for a in op.operands()):
+            divided.add(op)
+        if any(a in carried for a in op.operands()):
+            carried.add(op)
+            if op.opcode in DIVISIONS:
+                divided.add(op)
+    return any(phi.incoming[block] in divided for phi in block.phis)
 
 
 def _reason(loop: Loop, calls: bool) -> str:
@@ -139,6 +157,7 @@ class _Policy:
     """Finds the best form of each loop, inner ones first."""
 
     subscripts: Subscripts
+    tree: Dominators
     period: float
     remarks: Remarks
     _flat: dict[Loop, tuple[Body, dict[Loop, int]] | None] = field(default_factory=dict)
@@ -195,16 +214,17 @@ class _Policy:
         trips = iterations(loop)
         load = pressure(body, loop, self.subscripts)
         if loop.children:
-            if load.conflicts or body.weight > MOST_WEIGHT or self._asked(loop.children):
+            copied = {op.memory for child in loop.children for b in child.blocks for op in b.ops}
+            if load.conflicts & copied or body.weight > MOST_WEIGHT or self._asked(loop.children):
                 return None
-            interval = max(load.interval, self._carried(body.serial))
+            interval = max(load.interval, self._carried(body.serial), CONFLICT_CYCLES if load.conflicts else 1)
             if body.products > MOST_PRODUCTS * interval:
                 return None
             cycles = trips * interval + load.before + START_CYCLES
             reason = f"{_name(loop)} then takes {interval} cycle{'s' * (interval > 1)} an iteration"
             reasons = {child: reason for child in factors if child is not loop}
             return _Option(cycles, factors, reasons, interval, trips)
-        interval = max(load.interval, self._carried(body.serial))
+        interval = max(load.interval, self._carried(body.serial), CONFLICT_CYCLES if load.conflicts else 1)
         single = _Option(trips * interval + load.before + START_CYCLES, {}, {}, interval, trips)
         return self._by_two(loop, body, single) or single
 
@@ -247,7 +267,7 @@ class _Policy:
         return self._flat[loop]
 
     def _compute(self, loop: Loop) -> tuple[Body, dict[Loop, int]] | None:
-        body = own_body(loop, self.subscripts, self.period)
+        body = own_body(loop, self.subscripts, self.tree, self.period)
         if body is None:
             return None
         factors: dict[Loop, int] = {}
@@ -258,7 +278,10 @@ class _Policy:
                 return None
             if trips * inner[0].weight > MOST_WEIGHT:
                 return None
-            body = body.and_then(copies(inner[0], child, trips))
+            copied = copies(inner[0], child, trips)
+            if not all(self.tree.dominates(child.header, latch) for latch in loop.latches):
+                copied.accesses = [replace(access, certain=False) for access in copied.accesses]
+            body = body.and_then(copied)
             factors |= inner[1]
             factors[child] = 0
         return body, factors

@@ -317,8 +317,8 @@ def _already(following: Value, begun: Value, leaves: Value) -> bool:
         return False
     condition, yes, no = following.args
     return (
-        same_value(no, begun)
-        and _implies(condition, leaves, negated=True)
+        (same_value(no, begun)
+        and _implies(condition, leaves, negated=True))
         or (same_value(yes, begun) and _implies(condition, leaves, negated=False))
     )
 

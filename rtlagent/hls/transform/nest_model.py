@@ -14,9 +14,10 @@ for i < 14: for k < 3: for l < 3: t += f[3 * k + l] * in[r + k][i + l]
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rtlagent.hls.analysis.cost import ports, timing, weight
+from rtlagent.hls.analysis.dominators import Dominators
 from rtlagent.hls.analysis.loops import Loop, inductions, trip_count
 from rtlagent.hls.analysis.subscripts import Affine, Relation, Subscripts
 from rtlagent.hls.ir import DIVISIONS, Block, Const, Memory, Op, Opcode, Phi, Value
@@ -42,6 +43,17 @@ class Access:
     stores: bool
     opaque: bool = False
     """True if the element depends on more than induction variables and invariants."""
+    certain: bool = True
+    """False if not every iteration makes it."""
+
+    @property
+    def is_mergeable(self) -> bool:
+        """True if it becomes one with equal accesses: it is made always, or can be (a constant is in range)."""
+        return not self.opaque and (self.certain or all(form.is_constant for form in self.forms))
+
+    def moves_with(self, changing: set[Value]) -> bool:
+        """Tell whether its element depends on one of some values."""
+        return any(v in changing for form in self.forms for v, _ in form.terms)
 
 
 @dataclass
@@ -67,14 +79,18 @@ class Body:
         )
 
 
-def own_body(loop: Loop, subscripts: Subscripts, period: float) -> Body | None:
+def own_body(loop: Loop, subscripts: Subscripts, tree: Dominators, period: float) -> Body | None:
     """Return the body of a loop without the loops inside; None if it can never be one block."""
     inside = {b for child in loop.children for b in child.blocks}
     blocks = [b for b in loop.blocks if b not in inside]
     ops = [op for b in blocks for op in b.ops]
     if any(op.opcode in (Opcode.CALL, Opcode.READ, Opcode.WRITE) for op in ops):
         return None
-    body = Body([_access(op, loop, subscripts) for op in ops if op.memory is not None and op.memory.dims])
+    body = Body()
+    for block in blocks:
+        certain = all(tree.dominates(block, latch) for latch in loop.latches)
+        found = [_access(op, loop, subscripts) for op in block.ops if op.memory is not None and op.memory.dims]
+        body.accesses += found if certain else [replace(access, certain=False) for access in found]
     body.weight = sum(map(weight, ops))
     body.products = sum(op.opcode is Opcode.MUL and not any(isinstance(a, Const) for a in op.args) for op in ops)
     if any(op.opcode in DIVISIONS for op in ops):
@@ -196,7 +212,7 @@ def copies(body: Body, loop: Loop, count: int) -> Body:
                         constant += factor * n * variable.step
                         terms.append((value, factor))
                 moved.append(Affine(tuple(terms), constant % (1 << form.bits), form.bits))
-            result.accesses.append(Access(access.memory, tuple(moved), access.stores))
+            result.accesses.append(replace(access, forms=tuple(moved)))
     return result
 
 
@@ -211,7 +227,7 @@ def shifted(body: Body, loop: Loop, count: int) -> Body:
             for form in access.forms:
                 more = sum(factor * n * steps[v] for v, factor in form.terms if isinstance(v, Phi) and v in steps)
                 moved.append(Affine(form.terms, (form.constant + more) % (1 << form.bits), form.bits))
-            result.accesses.append(Access(access.memory, tuple(moved), access.stores, access.opaque))
+            result.accesses.append(replace(access, forms=tuple(moved)))
     return result
 
 
@@ -222,8 +238,8 @@ class Pressure:
     interval: int
     before: int
     """Cycles for loads before the loop and stores after it, of elements kept in registers meanwhile."""
-    conflicts: bool
-    """True if a load may have to wait for a store of which nothing is known."""
+    conflicts: frozenset[Memory]
+    """Memories of which a load may have to wait for a store, because it is not known which elements meet."""
 
 
 def pressure(body: Body, loop: Loop, subscripts: Subscripts) -> Pressure:
@@ -232,10 +248,11 @@ def pressure(body: Body, loop: Loop, subscripts: Subscripts) -> Pressure:
     groups: dict[Memory, list[Access]] = {}
     for access in body.accesses:
         groups.setdefault(access.memory, []).append(access)
-    interval, before, conflicts = 1, 0, False
+    interval, before = 1, 0
+    conflicts: set[Memory] = set()
     for memory, group in groups.items():
         stores = [a for a in group if a.stores]
-        fixed = not any(a.opaque or any(v in changing for form in a.forms for v, _ in form.terms) for a in group)
+        fixed = all(a.is_mergeable and not a.moves_with(changing) for a in group)
         elements = {a.forms for a in group}
         if fixed and len(elements) <= MOST_HOISTED and _all_known(group, subscripts):
             before += -(-len(elements) // ports(memory)) * (2 if stores else 1)
@@ -243,21 +260,21 @@ def pressure(body: Body, loop: Loop, subscripts: Subscripts) -> Pressure:
         count = _distinct(group, changing, hoisting=not stores)
         interval = max(interval, -(-count // ports(memory)))
         if stores and len(group) > 1 and not (_all_known(group, subscripts) and _apart(group, loop)):
-            conflicts = True
-    return Pressure(interval, before, conflicts)
+            conflicts.add(memory)
+    return Pressure(interval, before, frozenset(conflicts))
 
 
 def _distinct(group: list[Access], changing: set[Value], *, hoisting: bool) -> int:
     count = 0
     seen: set[tuple[bool, tuple[Affine, ...]]] = set()
     for access in group:
-        if access.opaque:
+        if not access.is_mergeable:
             count += 1
             continue
         if (access.stores, access.forms) in seen:
             continue
         seen.add((access.stores, access.forms))
-        if hoisting and not any(v in changing for form in access.forms for v, _ in form.terms):
+        if hoisting and not access.moves_with(changing):
             continue
         count += 1
     return count

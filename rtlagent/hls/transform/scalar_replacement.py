@@ -46,8 +46,7 @@ MOST_IN_LOOP = 32
 def run(module: Module, options: HlsOptions, remarks: Remarks) -> None:
     """Replace array elements by values where it is safe and saves accesses."""
     reached = {f: _reached(f) for f in module.functions}
-    for memory in list(module.memories):
-        _replace_array(module, memory)
+    _replace_arrays(module)
     for function in module.functions:
         _replace_in_loops(function, reached)
         slide(function)
@@ -65,30 +64,30 @@ def _reached(function: Function) -> set[Memory]:
     return found
 
 
-def _replace_array(module: Module, memory: Memory) -> None:
-    """Turn a local array with constant subscripts into values."""
-    if memory.kind is not MemoryKind.LOCAL or memory.depth > MOST_ELEMENTS or memory.init is not None:
-        return
-    elements: dict[tuple[int, ...], Element] = {}
-    home: Function | None = None
+def _replace_arrays(module: Module) -> None:
+    """Turn local arrays with constant subscripts into values."""
+    found: dict[Memory, dict[tuple[int, ...], Element]] = {
+        m: {} for m in module.memories if m.kind is MemoryKind.LOCAL and m.depth <= MOST_ELEMENTS and m.init is None
+    }
+    home: dict[Memory, Function] = {}
     for function in module.functions:
         for block in function.blocks:
             for op in block.ops:
-                if op.memory is not memory:
+                if op.memory is None or op.memory not in found:
                     continue
                 key = _constant_element(op)
-                if key is None or home not in (None, function):
-                    return
-                home = function
-                elements.setdefault(key, Element([])).accesses.append(op)
-    if home is None:
-        return
-    for key, element in elements.items():
-        element.name = "_".join([memory.name, *map(str, key)])
-        element.first = unknown(memory.width)
-    entered = _entry(home)
-    promote(home, home.blocks, list(elements.values()), entered, [])
-    module.memories.remove(memory)
+                if key is None or home.setdefault(op.memory, function) is not function:
+                    del found[op.memory]
+                    continue
+                name = "_".join([op.memory.name, *map(str, key)])
+                element = found[op.memory].setdefault(key, Element([], name, unknown(op.memory.width)))
+                element.accesses.append(op)
+    for function in module.functions:
+        elements = [e for m, parts in found.items() if home.get(m) is function for e in parts.values()]
+        if elements:
+            entered = _entry(function)
+            promote(function, function.blocks, elements, entered, [])
+    module.memories = [m for m in module.memories if m not in found or m not in home]
 
 
 def _entry(function: Function) -> Block:
