@@ -54,8 +54,8 @@ from .text_parser import parse
 
 __all__ = ["dump", "dump_function", "parse"]
 
-_FIRST_NEGATIVE = 4096
-"""Constants from -4096 to -1 of wide values are printed with a sign."""
+_SIGNED_FROM = 16
+"""Constants at least so wide are printed with a sign if the upper half of their bits is ones."""
 
 
 def dump(module: Module, *, places: bool = False) -> str:
@@ -85,7 +85,7 @@ def describe(op: Op | Phi | Terminator) -> str:
 def constant_text(value: Const, asked: int | None) -> str:
     """Return a constant; its width is left out where `asked` is the same."""
     shown = value.value
-    if value.width >= 16 and value.signed < 0 and value.signed >= -_FIRST_NEGATIVE:
+    if value.width >= _SIGNED_FROM and value.signed < 0 and value.signed >= -(1 << value.width // 2):
         shown = value.signed
     return f"{shown}" if asked == value.width else f"{shown}:{value.width}"
 

@@ -63,6 +63,15 @@ CASES = [
         "%p = add 32 %x, 3\n%q = eq 1 %p, 5\n%r = zext 32 %q\nreturn %r",
         ["%q.1 = eq 1 %x, 2", "%r.2 = zext 32 %q.1", "return %r.2"],
     ),
+    (
+        "%p = and 32 %x, 8\n%q = eq 1 %p, 0\n%r = zext 32 %q\nreturn %r",
+        ["%v.1 = lshr 32 %x, 3", "%v.2 = trunc 1 %v.1", "%q.3 = xor 1 %v.2, 1", "%r.4 = zext 32 %q.3", "return %r.4"],
+    ),
+    (
+        "%p = zext 32 %b\n%q = shl 32 %p, 8\n%s = trunc 8 %x\n%t = zext 32 %s\n%u = or 32 %q, %t\n"
+        "%w = lshr 32 %u, 8\n%z = trunc 8 %w\n%k = trunc 8 %u\n%l = xor 8 %k, %z\n%r = sext 32 %l\nreturn %r",
+        ["%v.1 = trunc 8 %x", "%l.2 = xor 8 %v.1, %b", "%r.3 = sext 32 %l.2", "return %r.3"],
+    ),
     ("%p = copy 32 %x\nreturn %p", ["%p.1 = copy 32 %x", "return %p.1"]),
     ("%s = zext 32 %b\n%r = shl 32 %x, %s\nreturn %r", ["%r.1 = shl 32 %x, %b", "return %r.1"]),
     ("%r = ashr 32 %x, 40:8\nreturn %r", ["%r.1 = ashr 32 %x, 31", "return %r.1"]),

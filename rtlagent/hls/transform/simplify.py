@@ -36,7 +36,7 @@ from rtlagent.hls.ir import (
 from rtlagent.hls.options import HlsOptions, Remarks
 
 from .dead_code import remove_unreachable
-from .rules import arithmetic, bitwise, casts, comparisons, evaluate, selects, shifts
+from .rules import arithmetic, bitwise, casts, comparisons, evaluate, selects, shifts, slices
 from .rules.rewriter import Rewriter, Rule, constant, operation
 
 _MAX_ROUNDS = 8
@@ -58,7 +58,7 @@ RULES: dict[Opcode, tuple[Rule, ...]] = {
     Opcode.OR: (evaluate.fold, bitwise.bitwise, bitwise.disjunction),
     Opcode.XOR: (evaluate.fold, bitwise.bitwise, bitwise.exclusive),
     Opcode.SHL: _SHIFT,
-    Opcode.LSHR: _SHIFT,
+    Opcode.LSHR: (*_SHIFT, slices.slice_of),
     Opcode.ASHR: _SHIFT,
     Opcode.EQ: _EQUALITY,
     Opcode.NE: _EQUALITY,
@@ -69,7 +69,7 @@ RULES: dict[Opcode, tuple[Rule, ...]] = {
     Opcode.SELECT: (evaluate.fold, selects.select),
     Opcode.ZEXT: (evaluate.fold, casts.extend),
     Opcode.SEXT: (evaluate.fold, casts.extend),
-    Opcode.TRUNC: (evaluate.fold, casts.truncate),
+    Opcode.TRUNC: (evaluate.fold, casts.truncate, slices.slice_of),
 }
 
 

@@ -76,9 +76,16 @@ def _equality_with_constant(op: Op, a: Op, b: Const, is_equal: bool, rewriter: R
         return become(op, op.opcode, first, Const(b.value ^ second.value, width))
     if a.opcode is Opcode.AND and b.value & ~second.value:
         return never
-    if a.opcode is Opcode.AND and b.value == second.value and b.value & (b.value - 1) == 0:
-        return become(op, Opcode.NE if is_equal else Opcode.EQ, a, Const(0, width))
+    if a.opcode is Opcode.AND and second.value & (second.value - 1) == 0:
+        return _of_bit(a, second.value, (b.value != 0) == is_equal, rewriter)
     return None
+
+
+def _of_bit(a: Op, mask: int, wanted: bool, rewriter: Rewriter) -> Value:
+    """`(x & 8) != 0` -> `trunc1 (x >> 3)`: a wire."""
+    shifted = rewriter.build(Opcode.LSHR, a.width, a.args[0], Const(mask.bit_length() - 1, a.width))
+    bit = rewriter.resized(shifted, 1, signed=False)
+    return bit if wanted else rewriter.negated(bit)
 
 
 def _of_select(a: Op, b: Const, is_equal: bool, rewriter: Rewriter) -> Value | None:
