@@ -13,6 +13,7 @@ from rtlagent.hls.ir import (
     Block,
     Const,
     Memory,
+    MemoryKind,
     Op,
     Opcode,
     Phi,
@@ -21,13 +22,18 @@ from rtlagent.hls.ir import (
 )
 from rtlagent.hls.options import HlsOptions
 
-from .exclusive import accesses_needed
+from .exclusive import groups
 
 _FREE = frozenset({Opcode.ZEXT, Opcode.SEXT, Opcode.TRUNC, Opcode.COPY})
 _CARRIES = frozenset({Opcode.ADD, Opcode.SUB, Opcode.ULT, Opcode.ULE, Opcode.SLT, Opcode.SLE})
 _SHIFTS = frozenset({Opcode.SHL, Opcode.LSHR, Opcode.ASHR})
-MEMORY_CYCLES = 1
-"""From a load's issue to its value."""
+_DISTRIBUTED_DEPTH = 64
+_DISTRIBUTED_BITS = 1024
+"""Up to these, the scheduler keeps an array of its own in LUT RAM."""
+_MEMORY_OUT_NS = 4.4
+"""From the clock edge to the data of a block RAM or an outside memory."""
+_DISTRIBUTED_NS = 2.0
+"""Of reading LUT RAM."""
 
 
 def delay_ns(op: Op) -> float:
@@ -100,8 +106,11 @@ def timing(ops: Iterable[Op], period: float, start: Mapping[Value, float] | None
 def _finish(op: Op, begin: float, period: float) -> float:
     cycle = int(begin)
     if op.opcode in (Opcode.LOAD, Opcode.READ):
+        if op.memory is not None and not read_cycles(op.memory):
+            part = _DISTRIBUTED_NS / period
+            return begin + part if begin + part <= cycle + 1 else cycle + 1 + part
         # The address is registered at the end of its cycle.
-        return float(cycle + MEMORY_CYCLES)
+        return cycle + 1 + _MEMORY_OUT_NS / period
     if op.opcode in (Opcode.STORE, Opcode.WRITE):
         return begin
     if op.opcode in DIVISIONS:
@@ -130,12 +139,42 @@ def ports(memory: Memory) -> int:
     return count
 
 
+def is_distributed(memory: Memory) -> bool:
+    """Tell whether a memory is small enough to be read within the cycle (LUT RAM or registers)."""
+    if memory.kind is MemoryKind.PARAM or memory.storage == "bram":
+        return False
+    small = memory.depth <= _DISTRIBUTED_DEPTH and memory.depth * memory.width <= _DISTRIBUTED_BITS
+    return memory.storage is not None or small or memory.depth == 1
+
+
+def read_cycles(memory: Memory | None) -> int:
+    """Return the cycles from a load's issue to its value."""
+    if memory is None:
+        return 1
+    if memory.kind is MemoryKind.PARAM and memory.depth == 1:
+        return 0
+    return 0 if is_distributed(memory) else 1
+
+
+def port_cycles(memory: Memory | Stream, ops: list[Op]) -> int:
+    """Return the cycles that a memory's ports need for some accesses."""
+    needed = len(groups(ops)) if len(ops) > 2 else len(ops)
+    if isinstance(memory, Stream):
+        return needed
+    if is_distributed(memory) and memory.storage != "register" and not memory.partitions:
+        stores = sum(op.opcode is Opcode.STORE for op in ops)
+        return max(stores, -(-(len(ops) - stores) // 2), 1)
+    return -(-needed // ports(memory))
+
+
 def port_ii(ops: Iterable[Op]) -> int:
     """Return the initiation interval that memory ports allow."""
-    least = 1
-    for target, count in accesses_needed(ops).items():
-        least = max(least, -(-count // (1 if isinstance(target, Stream) else ports(target))))
-    return least
+    targets: dict[Memory | Stream, list[Op]] = {}
+    for op in ops:
+        target = op.memory or op.stream
+        if target is not None:
+            targets.setdefault(target, []).append(op)
+    return max((port_cycles(target, accesses) for target, accesses in targets.items()), default=1)
 
 
 def recurrence_ii(ops: list[Op], carried: Mapping[Phi, Value], condition: Value | None, period: float) -> int:

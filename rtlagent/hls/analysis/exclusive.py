@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from rtlagent.hls.ir import Const, Memory, Op, Opcode, Stream, Value
+from rtlagent.hls.ir import Const, Op, Opcode, Value
 
 Literal = tuple[Hashable, bool]
 _LIMIT = 64
@@ -91,13 +91,3 @@ def groups(ops: list[Op]) -> list[list[Op]]:
         else:
             result.append(([op], [mine]))
     return [members for members, _ in result]
-
-
-def accesses_needed(ops: Iterable[Op]) -> dict[Memory | Stream, int]:
-    """Count the accesses to each memory and stream, of those that exclude one another only one."""
-    found: dict[Memory | Stream, list[Op]] = {}
-    for op in ops:
-        target = op.memory or op.stream
-        if target is not None:
-            found.setdefault(target, []).append(op)
-    return {target: len(members) if len(members) < 3 else len(groups(members)) for target, members in found.items()}

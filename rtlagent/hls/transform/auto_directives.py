@@ -23,7 +23,7 @@ from rtlagent.hls.analysis.dominators import Dominators
 from rtlagent.hls.analysis.loops import Loop, LoopForest, find_loops, trip_count
 from rtlagent.hls.analysis.ranges import Ranges
 from rtlagent.hls.analysis.subscripts import Subscripts
-from rtlagent.hls.ir import DIVISIONS, Function, LoopDirectives, Module, Opcode, Value
+from rtlagent.hls.ir import DIVISIONS, Function, LoopDirectives, Module, Opcode
 from rtlagent.hls.options import HlsOptions, Remarks
 
 from .loop_form import simplify
@@ -79,21 +79,6 @@ def _pipeline(loop: Loop, options: HlsOptions, remarks: Remarks) -> None:
     if asked and directives is not None:
         directives.pipeline_ii = None
         remarks.warn("pipeline", f"the loop cannot be pipelined: {_reason(loop, calls)}", loop_place(loop))
-
-
-def _waits_for_division(loop: Loop) -> bool:
-    """Tell whether a division lies between one iteration and the next, so that overlapping them gains nothing."""
-    block = loop.header
-    carried: set[Value] = set(block.phis)
-    divided: set[Value] = set()
-    for op in block.ops:
-        if any(a in divided for a in op.operands()):
-            divided.add(op)
-        if any(a in carried for a in op.operands()):
-            carried.add(op)
-            if op.opcode in DIVISIONS:
-                divided.add(op)
-    return any(phi.incoming[block] in divided for phi in block.phis)
 
 
 def _reason(loop: Loop, calls: bool) -> str:

@@ -22,7 +22,7 @@ The pipeline then is filled and drained once, not once for each iteration of the
 
 from __future__ import annotations
 
-from rtlagent.hls.analysis.cost import delay_ns, period_ns, port_ii, recurrence_ii, timing
+from rtlagent.hls.analysis.cost import delay_ns, period_ns, port_ii, read_cycles, recurrence_ii, timing
 from rtlagent.hls.analysis.dependences import least_distances
 from rtlagent.hls.analysis.loops import Loop, is_pure, trip_count
 from rtlagent.hls.ir import (
@@ -316,10 +316,8 @@ def _already(following: Value, begun: Value, leaves: Value) -> bool:
     if not isinstance(following, Op) or following.opcode is not Opcode.SELECT:
         return False
     condition, yes, no = following.args
-    return (
-        (same_value(no, begun)
-        and _implies(condition, leaves, negated=True))
-        or (same_value(yes, begun) and _implies(condition, leaves, negated=False))
+    return (same_value(no, begun) and _implies(condition, leaves, negated=True)) or (
+        same_value(yes, begun) and _implies(condition, leaves, negated=False)
     )
 
 
@@ -353,7 +351,7 @@ def memory_ii(block: Block, period: float) -> int:
         for load in block.ops:
             if load.opcode is not Opcode.LOAD or load.memory is not memory:
                 continue
-            ready = timing(block.ops, period, {load: 1.0}).ready
+            ready = timing(block.ops, period, {load: float(read_cycles(memory))}).ready
             stores = [ready[s] for s in block.ops if s.opcode is Opcode.STORE and s.memory is memory and s in ready]
             if stores:
                 least = max(least, -(-(int(max(stores)) + 1) // distance))

@@ -26,15 +26,17 @@ initiation interval of one cycle.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from rtlagent.hls.analysis.cost import period_ns, timing
+from rtlagent.hls.analysis.cost import period_ns, read_cycles, timing
 from rtlagent.hls.analysis.dependences import least_distances
 from rtlagent.hls.analysis.loops import Loop, find_loops
 from rtlagent.hls.analysis.ranges import Ranges
 from rtlagent.hls.analysis.subscripts import Relation, Subscripts, index_bits, surely_in_range
 from rtlagent.hls.ir import (
     Block,
+    Branch,
     Const,
     Function,
     LoopDirectives,
@@ -43,6 +45,8 @@ from rtlagent.hls.ir import (
     Op,
     Opcode,
     Phi,
+    Return,
+    Switch,
     Value,
     replace_uses,
 )
@@ -51,6 +55,9 @@ from rtlagent.hls.options import HlsOptions, Remarks
 from .regions import Conditions
 from .ssa import uses
 
+SELECT_NS = 0.9
+STORE_NS = 1.6
+"""From data to a memory's edge, its multiplexers included."""
 LONGEST_CHAIN = 3.0
 """Cycles from a load to the store of its element up to which the stored value is passed to the next iteration."""
 
@@ -73,9 +80,9 @@ def run_late(module: Module, options: HlsOptions, remarks: Remarks) -> None:
                 continue
             directives = loop.header.directives
             if directives is not None and directives.pipeline_ii is not None:
-                for memory in _blocking(loop.header, directives, period_ns(options)):
-                    _forward_between_iterations(function, loop, memory)
-                    directives.distances[memory.name] = 2
+                for memory, depth in _blocking(loop.header, directives, period_ns(options)).items():
+                    _forward_between_iterations(function, loop, memory, depth)
+                    directives.distances[memory.name] = depth + 1
 
 
 def note_distances(module: Module, options: HlsOptions, remarks: Remarks) -> None:
@@ -214,11 +221,14 @@ def _implied(condition: Value | None, by: Value | None) -> bool:
     return False
 
 
-def _blocking(block: Block, directives: LoopDirectives, period: float) -> list[Memory]:
-    """Return the memories whose store in one iteration may be loaded in the next, through a short chain."""
+def _blocking(block: Block, directives: LoopDirectives, period: float) -> dict[Memory, int]:
+    """Return memories whose store in one iteration may be loaded in the next, through a short chain.
+
+    With each, how many iterations back stored values are needed for the chain alone to bound the initiation interval.
+    """
     if "*" in directives.independent:
-        return []
-    found = []
+        return {}
+    found: dict[Memory, int] = {}
     known: dict[Memory, int] | None = None
     for memory in dict.fromkeys(op.memory for op in block.ops if op.opcode is Opcode.STORE):
         assert memory is not None
@@ -227,48 +237,81 @@ def _blocking(block: Block, directives: LoopDirectives, period: float) -> list[M
         loads = [op for op in accesses if op.opcode is Opcode.LOAD]
         if len(stores) != 1 or not loads or accesses[-1] is not stores[0] or memory.name in directives.independent:
             continue
-        if memory.storage == "register" or not memory.dims:
+        if not memory.dims or not read_cycles(memory):
             continue
         known = known if known is not None else least_distances(block)
-        if known.get(memory, 1) != 1:
-            continue
-        ready = timing(block.ops, period, dict.fromkeys(loads, 0.0)).ready
-        data = ready.get(stores[0].args[0])
-        if data is not None and data <= LONGEST_CHAIN:
-            found.append(memory)
+        depth = _depth(block, loads, stores[0], period)
+        if depth and known.get(memory, 1) <= depth:
+            found[memory] = depth
     return found
 
 
-def _forward_between_iterations(function: Function, loop: Loop, memory: Memory) -> None:
-    """Carry the last stored element along and use it in the next iteration's loads."""
+def _depth(block: Block, loads: list[Op], store: Op, period: float) -> int:
+    """Return how many iterations back values must be carried; 0: it does not help."""
+    select = SELECT_NS / period
+    out = timing(loads[:1], period).ready[loads[0]] - int(timing(loads[:1], period).ready[loads[0]])
+    whole = timing(block.ops, period, dict.fromkeys(loads, read_cycles(loads[0].memory) + out + select)).ready
+    chain = timing(block.ops, period, dict.fromkeys(loads, select)).ready
+    data = store.args[0]
+    if data not in whole or data in loads or chain[data] > LONGEST_CHAIN:
+        return 0
+    interval = max(1, math.ceil(chain[data] - 1e-9))
+    # A load sees what was stored in an earlier cycle, so depth + 1 iterations must take longer than load to store.
+    stored = int(whole[data] + STORE_NS / period)
+    return math.ceil((stored + 1) / interval) - 1
+
+
+def _forward_between_iterations(function: Function, loop: Loop, memory: Memory, depth: int) -> None:
+    """Carry the elements stored last along and use them in the next iterations' loads."""
     block = loop.header
     entry = loop.entries[0]
     store = next(op for op in block.ops if op.opcode is Opcode.STORE and op.memory is memory)
     loads = [op for op in block.ops if op.opcode is Opcode.LOAD and op.memory is memory]
 
     def carried(value: Value, name: str) -> Phi:
-        phi = Phi(value.width, name=name, place=store.place)
+        phi = Phi(value.width, name=f"{memory.name}_{name}", place=store.place)
         phi.incoming = {entry: Const(0, value.width), block: value}
         block.phis.append(phi)
         return phi
 
-    data = carried(store.args[0], f"{memory.name}_stored")
-    done = carried(store.predicate if store.predicate is not None else Const(1, 1), f"{memory.name}_valid")
-    ops: list[Op] = []
-    elements: list[tuple[Phi, int]] = []
-    for subscript, size in zip(store.subscripts, memory.dims, strict=True):
-        elements.append((carried(subscript, f"{memory.name}_element"), index_bits(size)))
+    levels: list[_Stored] = []
+    for _ in range(depth):
+        last = levels[-1] if levels else None
+        guard = store.predicate if store.predicate is not None else Const(1, 1)
+        levels.append(
+            _Stored(
+                carried(last.data if last else store.args[0], "stored"),
+                carried(last.valid if last else guard, "valid"),
+                [carried(e, "element") for e in (last.element if last else store.subscripts)],
+            )
+        )
     replaced: dict[Value, Value] = {}
+    kept: set[Op] = set()
+    ops: list[Op] = []
     for op in block.ops:
         ops.append(op)
         if op in loads:
-            made = Conditions(ops)
-            hit: Value = done
-            for (element, bits), subscript in zip(elements, op.subscripts, strict=True):
-                hit = made.both(hit, _equal(element, subscript, bits, ops))
-            replaced[op] = made.choose(op.width, hit, data, op, op.name, op.place)
+            before = len(ops)
+            value: Value = op
+            # What was stored last comes last: it is there last.
+            for level in reversed(levels):
+                hit: Value = level.valid
+                for element, subscript, size in zip(level.element, op.subscripts, memory.dims, strict=True):
+                    hit = Conditions(ops).both(hit, _equal(element, subscript, index_bits(size), ops))
+                value = Conditions(ops).choose(op.width, hit, level.data, value, op.name, op.place)
+            replaced[op] = value
+            kept |= set(ops[before:])
     block.ops = ops
-    _replace_but(function, replaced)
+    _replace_but(function, replaced, kept)
+
+
+@dataclass
+class _Stored:
+    """What was stored some iterations ago."""
+
+    data: Phi
+    valid: Phi
+    element: list[Phi]
 
 
 def _equal(a: Value, b: Value, bits: int, ops: list[Op]) -> Op:
@@ -288,12 +331,12 @@ def _equal(a: Value, b: Value, bits: int, ops: list[Op]) -> Op:
     return result
 
 
-def _replace_but(function: Function, replaced: dict[Value, Value]) -> None:
-    """Replace loads everywhere but in the selects that replace them."""
+def _replace_but(function: Function, replaced: dict[Value, Value], kept: set[Op]) -> None:
+    """Replace loads everywhere but in the operations that replace them."""
     users = uses(function)
     for load, value in replaced.items():
         for at, user in users.get(load, []):
-            if user is value:
+            if user in kept:
                 continue
             if isinstance(user, Phi):
                 user.incoming[at] = value
@@ -305,8 +348,6 @@ def _replace_but(function: Function, replaced: dict[Value, Value]) -> None:
 
 
 def _replace_in_terminator(block: Block, old: Value, new: Value) -> None:
-    from rtlagent.hls.ir import Branch, Return, Switch
-
     end = block.terminator
     if isinstance(end, Branch):
         end.condition = new if end.condition is old else end.condition
