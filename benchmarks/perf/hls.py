@@ -2,7 +2,8 @@
 
     python benchmarks/perf/hls.py [FOLDER] [--only NAME]
 
-FOLDER (default: ../shared/data/kernels beside the checkout) holds NAME/NAME.c, NAME/tb.c with a main() that checks it, and a
+FOLDER (default: ../shared/data/kernels beside the checkout) holds NAME/NAME.c, NAME/tb.c with a main() that checks
+it, and a
 README.md whose table gives for each kernel `cycles | LUT / FF / DSP` of another engine, at its defaults and in its
 fastest set-up. Each kernel is compiled, co-simulated under Verilator and Icarus and synthesized by Yosys for xc7
 twice: as it stands, and with the pragmas of `PRAGMAS` below. Prints cycles and area of both engines, and the
