@@ -221,6 +221,12 @@ def test_bits_that_nobody_reads_are_not_stored() -> None:
     assert narrowed(text).memories[0].width == 8
 
 
+def test_sums_without_carries_become_or_at_the_end() -> None:
+    text = "function f(%x 8, %y 8) 32 {\nentry:\n%a = zext 32 %x\n%b = shl 32 %a, 1\n%s = add 32 %b, 1\nreturn %s\n}"
+    lines = body(transformed(text, narrow.run_late))
+    assert any(" = or 9 " in line for line in lines)
+
+
 def test_names_stay() -> None:
     module = narrowed(HISTOGRAM)
     names = {v.name for b in module.top.blocks for v in (*b.phis, *b.ops)}

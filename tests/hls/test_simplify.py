@@ -1,3 +1,5 @@
+import random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -6,7 +8,7 @@ from random_ir import random_module
 
 from rtlagent.hls.options import HlsOptions, Remarks
 from rtlagent.hls.text import dump, parse
-from rtlagent.hls.transform import dead_code, simplify
+from rtlagent.hls.transform import dead_code, narrow, simplify
 
 
 def simplified(body: str, params: str = "%x 32, %y 32, %b 8, %c 1", width: int = 32) -> list[str]:
@@ -72,6 +74,12 @@ CASES = [
         "%w = lshr 32 %u, 8\n%z = trunc 8 %w\n%k = trunc 8 %u\n%l = xor 8 %k, %z\n%r = sext 32 %l\nreturn %r",
         ["%v.1 = trunc 8 %x", "%l.2 = xor 8 %v.1, %b", "%r.3 = sext 32 %l.2", "return %r.3"],
     ),
+    (
+        "%p = trunc 16 %x\n%l = trunc 8 %p\n%s = lshr 16 %p, 8\n%h = trunc 8 %s\n%m = sext 32 %p\n"
+        "%t = lshr 32 %m, 16\n%a = zext 32 %l\n%b2 = zext 32 %h\n%d = shl 32 %b2, 8\n%e = or 32 %a, %d\n"
+        "%g = shl 32 %t, 16\n%r = or 32 %e, %g\nreturn %r",
+        ["%p.1 = trunc 16 %x", "%v.2 = sext 32 %p.1", "return %v.2"],
+    ),
     ("%p = copy 32 %x\nreturn %p", ["%p.1 = copy 32 %x", "return %p.1"]),
     ("%s = zext 32 %b\n%r = shl 32 %x, %s\nreturn %r", ["%r.1 = shl 32 %x, %b", "return %r.1"]),
     ("%r = ashr 32 %x, 40:8\nreturn %r", ["%r.1 = ashr 32 %x, 31", "return %r.1"]),
@@ -114,3 +122,42 @@ def test_random_programs_stay_the_same(seed: int) -> None:
     assert_same(before, module, runs=6)
     dead_code.run(module, HlsOptions("f"), Remarks())
     assert_same(before, module, runs=3)
+
+
+def wires(seed: int) -> str:
+    """Return a function of casts, shifts by constants and masks: what packing and unpacking looks like."""
+    rng = random.Random(seed)
+    known = [("%a", 8), ("%b", 16), ("%c", 32)]
+    lines = []
+    for n in range(24):
+        name, width = rng.choice(known[-6:] if rng.random() < 0.7 else known)
+        kind = rng.choice(["zext", "sext", "trunc", "shl", "lshr", "ashr", "and", "or", "or", "or", "xor"])
+        if kind in ("zext", "sext") and width < 32:
+            wider = rng.choice([w for w in (16, 24, 32) if w > width])
+            line, result = f"{kind} {wider} {name}", wider
+        elif kind == "trunc" and width > 8:
+            narrower = rng.choice([w for w in (8, 16, 24) if w < width])
+            line, result = f"trunc {narrower} {name}", narrower
+        elif kind in ("shl", "lshr", "ashr"):
+            line, result = f"{kind} {width} {name}, {rng.choice((1, 8, 8, 16))}:8", width
+        elif kind == "and":
+            line, result = f"and {width} {name}, {rng.choice((255, 0xFF00, 0xFFFF00, 0xF0F0, 1))}", width
+        else:
+            others = [other for other, w in known if w == width]
+            line, result = f"{'or' if kind == 'or' else 'xor'} {width} {name}, {rng.choice(others)}", width
+        known.append((f"%t{n}", result))
+        lines.append(f"%t{n} = {line}")
+    name, width = known[-1]
+    return f"function f(%a 8, %b 16, %c 32) {width} {{\nentry:\n" + "\n".join(lines) + f"\nreturn {name}\n}}"
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**9))
+def test_packing_and_unpacking_stays_the_same(seed: int) -> None:
+    text = wires(seed)
+    module = parse(text)
+    simplify.run(module, HlsOptions("f"), Remarks())
+    assert_same(text, module, runs=8, seed=seed)
+    narrow.run(module, HlsOptions("f"), Remarks())
+    simplify.run(module, HlsOptions("f"), Remarks())
+    assert_same(text, module, runs=8, seed=seed)

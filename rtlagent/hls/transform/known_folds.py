@@ -27,6 +27,17 @@ def fold_known(module: Module, facts: Facts) -> None:
         _Folding(function, facts).run()
 
 
+def split_sums(module: Module, facts: Facts) -> None:
+    """Turn sums without carries (`2 * i + 1`) into OR: wires; analyses of counters and subscripts are over by then."""
+    for function in module.functions:
+        for block in function.blocks:
+            for op in block.ops:
+                if op.opcode is Opcode.ADD and all(facts.is_reached(a) for a in op.args):
+                    a, b = (facts.at(arg, block) for arg in op.args)
+                    if (a.zeros | b.zeros) == (1 << op.width) - 1:
+                        op.opcode = Opcode.OR
+
+
 class _Folding:
     """Folds one function."""
 

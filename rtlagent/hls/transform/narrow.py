@@ -44,7 +44,7 @@ from rtlagent.hls.ir import (
 from rtlagent.hls.options import HlsOptions, Remarks
 
 from .dead_code import remove_dead_ops
-from .known_folds import fold_known
+from .known_folds import fold_known, split_sums
 from .widths import LOW_BITS, Width, Widths
 
 _CASTS = frozenset({Opcode.ZEXT, Opcode.SEXT, Opcode.TRUNC})
@@ -55,10 +55,21 @@ _SIGNED = frozenset({Opcode.SLT, Opcode.SLE})
 
 def run(module: Module, options: HlsOptions, remarks: Remarks) -> None:
     """Narrow the whole module."""
+    _narrow(module, late=False)
+
+
+def run_late(module: Module, options: HlsOptions, remarks: Remarks) -> None:
+    """Narrow the whole module, and turn sums without carries into OR: for after the loop passes."""
+    _narrow(module, late=True)
+
+
+def _narrow(module: Module, *, late: bool) -> None:
     for function in module.functions:
         remove_dead_ops(function)
     facts = Facts(module, narrows_locals=True)
     fold_known(module, facts)
+    if late:
+        split_sums(module, facts)
     widths = Widths(module, facts, Demand(module))
     for function in module.functions:
         _Narrowing(module, function, facts, widths).run()

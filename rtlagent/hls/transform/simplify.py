@@ -36,7 +36,7 @@ from rtlagent.hls.ir import (
 from rtlagent.hls.options import HlsOptions, Remarks
 
 from .dead_code import remove_unreachable
-from .rules import arithmetic, bitwise, casts, comparisons, evaluate, selects, shifts, slices
+from .rules import arithmetic, bitwise, casts, comparisons, concatenation, evaluate, selects, shifts, slices
 from .rules.rewriter import Rewriter, Rule, constant, operation
 
 _MAX_ROUNDS = 8
@@ -55,7 +55,7 @@ RULES: dict[Opcode, tuple[Rule, ...]] = {
     Opcode.UREM: _DIVIDE,
     Opcode.SREM: _DIVIDE,
     Opcode.AND: (evaluate.fold, bitwise.bitwise, bitwise.conjunction),
-    Opcode.OR: (evaluate.fold, bitwise.bitwise, bitwise.disjunction),
+    Opcode.OR: (evaluate.fold, bitwise.bitwise, bitwise.disjunction, concatenation.join_pieces),
     Opcode.XOR: (evaluate.fold, bitwise.bitwise, bitwise.exclusive),
     Opcode.SHL: _SHIFT,
     Opcode.LSHR: (*_SHIFT, slices.slice_of),
