@@ -93,11 +93,13 @@ int main(void)
     uint32_t seed = 1999;
     for (int call = 0; call < 180; call++) {
         seed = seed * 1664525u + 1013904223u;
-        uint32_t key = (seed >> 16) % 48u * 0x01010101u;
+        uint32_t key = (seed >> 16) % 48u * 0x10001u;
         int16_t value = (int16_t)(seed >> 8 & 0x7fff);
         enum operation operation = (seed >> 28) < 7 ? INSERT : (seed >> 28) < 12 ? DELETE : LOOKUP;
-        if (call < 40)
-            operation = INSERT; /* until it is full */
+        if (call < 40) { /* until it is full */
+            operation = INSERT;
+            key = (uint32_t)call * 0x10001u;
+        }
         if (call % 30 == 29)
             operation = COUNT;
         if (call == 120)

@@ -59,7 +59,7 @@ static int distance(const char *a, int i, const char *b, int j)
 
 int main(void)
 {
-    static const char words[7][MAX_LENGTH] = {
+    static const char words[7][MAX_LENGTH + 1] = {
         "", "kitten", "sitting", "saturday", "sunday", "high-level-synthesi", "low level hypotheses",
     };
     for (int i = 0; i < 7; i++)

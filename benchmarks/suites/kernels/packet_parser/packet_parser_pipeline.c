@@ -108,7 +108,7 @@ static void seal(uint8_t *packet, int length)
 int main(void)
 {
     static const uint8_t options[5][8] = {
-        {1, 1, 8, 6, 0x44, 0x33, 0x22, 0x11}, {1, 9, 4, 7, 7, 1, 1, 0}, {0, 255, 255, 255, 0, 0, 0, 0},
+        {1, 1, 8, 6, 0x44, 0x33, 0x22, 0x11}, {1, 9, 4, 3, 7, 1, 1, 0}, {0, 255, 255, 255, 0, 0, 0, 0},
         {9, 1, 0, 0, 0, 0, 0, 0},             {1, 1, 1, 8, 6, 1, 2, 3},
     };
     static const int outcome[5] = {0, 0, 0, BAD_OPTION, BAD_OPTION};

@@ -61,7 +61,7 @@ each:
         p.x = x.axis;
         p.y = y.axis;
         p.bounces += x.bounced + y.bounced;
-        if (p.bounces > 3)
+        if (p.bounces > 1)
             p.alive = 0;
         particle[i] = p;
         sum.momentum_x += p.x.velocity;
@@ -108,7 +108,7 @@ int main(void)
                     *at[a] = folded;
                     *speed[a] = reached == folded ? v : -v;
                 }
-                alive[i] = bounces[i] <= 3;
+                alive[i] = bounces[i] <= 1;
                 mx += vx[i];
                 my += vy[i];
                 energy += (unsigned)(vx[i] * vx[i] + vy[i] * vy[i]) / 2u;

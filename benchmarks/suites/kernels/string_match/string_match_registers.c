@@ -53,7 +53,7 @@ static int begins(const char *text, const char *pattern, int length)
 
 int main(void)
 {
-    static const char patterns[6][PATTERN] = {"a", "aa", "abab", "abacabab", "ring", "aabaaabaaaab"};
+    static const char patterns[6][PATTERN + 1] = {"a", "aa", "abab", "abacabab", "ring", "aabaaabaaaab"};
     static const int lengths[6] = {1, 2, 4, 8, 4, 12};
     static char text[TEXT] = "in a string of rings: abababacababab, abacabacabab; "
                              "aaaaaabaaabaaabaaaabaaabaaaab and a ring, string, rin";

@@ -168,7 +168,7 @@ static unsigned hash(const char *text, int length)
 }
 
 struct sample {
-    char line[LINE];
+    char line[LINE + 1];
     int count;
     const char *pieces[10];
     enum kind kinds[10];
