@@ -98,9 +98,13 @@ def _rebalance(function: Function, block: Block, period: float) -> None:
             chains.append((op, kind, leaves, members))
     carried: set[Value] = set(block.phis) if block in block.successors() else set()
     ready = timing(block.ops, period).ready if chains else {}
+    replaced: dict[Value, Value] = {}
     for root, kind, leaves, members in reversed(chains):
         if _is_chain(leaves, members, carried):
-            ready[_replace(function, block, root, kind, leaves, ready, carried)] = ready[root]
+            # The root of one chain may be a leaf of a later one.
+            current = [replaced.get(leaf, leaf) for leaf in leaves]
+            replaced[root] = made = _replace(function, block, root, kind, current, ready, carried)
+            ready[made] = ready[root]
 
 
 def _collect(
