@@ -45,16 +45,20 @@ class Accumulations:
         self._found: dict[Phi, _Accumulator] = {}
         home = {op: block for block in function.blocks for op in block.ops}
         for loop in find_loops(function):
-            if loop.latch is None or not loop.header.phis:
+            if loop.latch is None:
                 continue
-            steps = _greatest_steps(loop)
-            if steps is None:
-                continue
+            growing: dict[Phi, list[_Way]] = {}
             for phi in loop.header.phis:
                 ways = _ways(phi.incoming[loop.latch], phi, loop, home, 0)
-                if ways is not None:
-                    starts = tuple((phi.incoming[b], b) for b in loop.entries)
-                    self._found[phi] = _Accumulator(phi, starts, _Step(tuple(ways)), steps)
+                # Counters are bounded by the comparisons that end their loops.
+                if ways is not None and any(not isinstance(v, Const) for way in ways for _, v, _ in way):
+                    growing[phi] = ways
+            steps = _greatest_steps(loop) if growing else None
+            if steps is None:
+                continue
+            for phi, ways in growing.items():
+                starts = tuple((phi.incoming[b], b) for b in loop.entries)
+                self._found[phi] = _Accumulator(phi, starts, _Step(tuple(ways)), steps)
 
     def needed(self) -> list[tuple[Phi, list[Value]]]:
         """Return each accumulating phi with the values that its bound depends on."""

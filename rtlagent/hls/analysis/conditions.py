@@ -121,7 +121,9 @@ class Conditions:
     def inside(self, value: Value, fact: Fact, block: Block, lookup: Lookup, depth: int = 0) -> Fact | None:
         """Return what is known of a value in a block; None if the block cannot be reached."""
         known: Fact | None = fact
-        for home, one in self._holding.get(value, ()):
+        if value not in self._holding:
+            return known
+        for home, one in self._holding[value]:
             if known is not None and self.tree.dominates(home, block):
                 known = self._refined(known, one, block, lookup, depth)
         return known

@@ -142,7 +142,10 @@ class Facts:
     # Lookups; None: no pattern is possible (yet)
 
     def _base(self, value: Value) -> Fact | None:
-        return exactly(value.value, value.width) if isinstance(value, Const) else self._known.get(value)
+        fact = self._known.get(value)
+        if fact is None and isinstance(value, Const):
+            fact = self._known[value] = exactly(value.value, value.width)
+        return fact
 
     def _at(self, value: Value, block: Block) -> Fact | None:
         fact = self._base(value)
