@@ -72,7 +72,8 @@ PIPELINE = """module tb;
   reg [WIDTH-1:0] a, b;
   wire [WIDTH-1:0] q, r;
   integer i, j, k, c, bad = 0;
-  dut u (.ap_clk(clk), .start(start), .is_signed(is_signed), .dividend(a), .divisor(b), .quotient(q), .remainder(r));
+  dut u (.ap_clk(clk), .ap_ce(1'b1), .start(start), .is_signed(is_signed), .dividend(a), .divisor(b), .quotient(q),
+         .remainder(r));
   always #5 clk = ~clk;
 @OPERANDS@
   initial begin

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rtlagent.hls.bind import Binding
+from rtlagent.hls.bind.timing import Timing
 from rtlagent.hls.emit.control import Control
 from rtlagent.hls.emit.datapath import Datapath
 from rtlagent.hls.emit.expressions import literal, vector
 from rtlagent.hls.emit.memories import MemoryWriter, array_port
 from rtlagent.hls.emit.names import Names, legal
-from rtlagent.hls.emit.sheet import CLOCK, RESET, Sheet, any_of, choose
-from rtlagent.hls.bind.timing import Timing
-from rtlagent.hls.interface import Argument, ArrayPort, Interface, ScalarPort
+from rtlagent.hls.emit.sheet import CLOCK, RESET, Sheet, any_of, both, choose
+from rtlagent.hls.interface import Argument, ArrayPort, Interface, ScalarPort, StreamPort
 from rtlagent.hls.ir import Function, Memory, MemoryKind, Module, Return
 from rtlagent.hls.schedule.plan import FunctionPlan
 
@@ -63,6 +63,8 @@ class _Emission:
     def run(self, header: str) -> Emitted:
         if isinstance(self.top.entry.terminator, Return):
             self.timing.lengthen(self.top.entry, 2)  # ap_done never comes in the cycle of ap_start
+        if any(op.stream is not None for f in self.module.functions for b in f.blocks for op in b.ops):
+            self.sheet.enable = self.names.reserve("advance")
         self._ports()
         control, datapath = self.datapath.control, self.datapath
         control.declare()
@@ -71,6 +73,7 @@ class _Emission:
         datapath.calls()
         datapath.edges()
         self._finish()
+        streams = self._streams()
         datapath.registers()
         arrays = self._memories()
         interface = Interface(
@@ -79,6 +82,7 @@ class _Emission:
             result_signed=self.top.signed,
             scalars=tuple(ScalarPort(datapath.params[p], p.width, p.signed, p.name) for p in self.top.params),
             arrays=tuple(arrays),
+            streams=tuple(streams),
             arguments=self.arguments,
             control=self.module.control,
         )
@@ -96,6 +100,16 @@ class _Emission:
             name = names.fresh(param.name)
             sheet.input(name, param.width)
             self.datapath.params[param] = name
+        self._reserve_port_names()
+        for function in self.module.functions:
+            if function is not self.top:
+                for param in function.params:
+                    name = names.fresh(f"{function.name}_{param.name}")
+                    self.datapath.params[param] = sheet.register(name, param.width)
+
+    def _reserve_port_names(self) -> None:
+        """Take the names of memory and stream ports before any net can have them."""
+        names = self.names
         for memory in self.module.memories:
             if memory.kind is MemoryKind.PARAM:
                 memory.name = names.fresh(memory.name)
@@ -104,16 +118,16 @@ class _Emission:
                         names.fresh(f"{memory.name}_{suffix}{port}")
                 for suffix in ("i", "o", "o_ap_vld"):
                     names.fresh(f"{memory.name}_{suffix}")
-        for function in self.module.functions:
-            if function is not self.top:
-                for param in function.params:
-                    name = names.fresh(f"{function.name}_{param.name}")
-                    self.datapath.params[param] = sheet.register(name, param.width)
+        for stream in self.module.streams:
+            stream.name = names.fresh(stream.name)
+            for suffix in ("dout", "empty_n", "read", "din", "full_n", "write"):
+                names.fresh(f"{stream.name}_{suffix}")
 
     def _finish(self) -> None:
         sheet, control = self.sheet, self.datapath.control
         returns = control.returns.get(self.top, [])
-        done = sheet.wire(self.names.fresh("finishing"), 1, any_of([condition for condition, _, _ in returns]))
+        ends = any_of([condition for condition, _, _ in returns])
+        done = sheet.wire(self.names.fresh("finishing"), 1, both(ends, sheet.enable))
         idle = sheet.register(self.names.fresh("st_idle"), 1, reset=1)
         sheet.write(idle, done, "1'd1")
         sheet.write(idle, "ap_start", "1'd0")
@@ -133,6 +147,28 @@ class _Emission:
             kept = sheet.register(self.names.fresh("result_kept"), self.top.width)
             sheet.write(kept, done, now)
             sheet.assign("ap_return", f"{done} ? {now} : {kept}")
+
+    def _streams(self) -> list[StreamPort]:
+        """Write the streams' ports; a transfer that has to wait stops the whole module for a cycle."""
+        sheet, waits, ports = self.sheet, [], []
+        for stream, transfers in self.datapath.transfers.items():
+            name = stream.name
+            wants = sheet.wire(self.names.fresh(f"{name}_wants"), 1, any_of([t.wants for t in transfers]))
+            reads = stream.kind == "input"
+            ready, go = (f"{name}_empty_n", f"{name}_read") if reads else (f"{name}_full_n", f"{name}_write")
+            sheet.input(ready, 1)
+            sheet.output(go, 1)
+            sheet.assign(go, f"{wants} & {sheet.enable}")
+            if reads:
+                sheet.input(f"{name}_dout", stream.width)
+            else:
+                sheet.output(f"{name}_din", stream.width)
+                sheet.assign(f"{name}_din", choose([(t.wants, t.data) for t in transfers], stream.width))
+            waits.append(f"({wants} & ~{ready})")
+            ports.append(StreamPort(name, stream.width, reads, name))
+        if sheet.enable:
+            sheet.wire(sheet.enable, 1, f"~({any_of(waits)})")
+        return ports
 
     def _memories(self) -> list[ArrayPort]:
         ports = []

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from rtlagent.hls.bind.timing import Timing, waits
 from rtlagent.hls.emit.expressions import literal
 from rtlagent.hls.emit.names import Names
 from rtlagent.hls.emit.sheet import Sheet, any_of, both
-from rtlagent.hls.bind.timing import Timing, waits
 from rtlagent.hls.ir import Block, Branch, Function, Jump, Module, Op, Opcode, Return, Switch, Value
 
 Use = Callable[[Value, Block, int], str]

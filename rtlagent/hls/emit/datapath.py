@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rtlagent.hls.bind import Binding, DividerUnit, MultiplierUnit
+from rtlagent.hls.bind.timing import Timing, waits
 from rtlagent.hls.emit.control import Control
 from rtlagent.hls.emit.divider import pipeline_divider, sequential_divider
 from rtlagent.hls.emit.expressions import expression, literal
 from rtlagent.hls.emit.memories import Access
 from rtlagent.hls.emit.names import Names
-from rtlagent.hls.emit.sheet import Sheet, any_of, choose
-from rtlagent.hls.bind.timing import Timing, waits
+from rtlagent.hls.emit.sheet import Sheet, any_of, both, choose
 from rtlagent.hls.ir import (
     DIVISIONS,
     Block,
@@ -24,12 +24,24 @@ from rtlagent.hls.ir import (
     Param,
     Phi,
     Place,
+    Stream,
     Value,
 )
 
 _SIGNED_DIVISIONS = frozenset({Opcode.SDIV, Opcode.SREM})
 _QUOTIENTS = frozenset({Opcode.UDIV, Opcode.SDIV})
 _MEMORY = frozenset({Opcode.LOAD, Opcode.STORE})
+_STREAM = frozenset({Opcode.READ, Opcode.WRITE})
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A READ or WRITE in its cycle, as texts."""
+
+    wants: str
+    """1 when it needs the stream."""
+    data: str
+    """Of a WRITE; empty for a READ."""
 
 
 @dataclass
@@ -43,6 +55,7 @@ class Datapath:
     binding: Binding
     params: dict[Param, str] = field(default_factory=dict)
     accesses: dict[Memory, list[Access]] = field(default_factory=dict)
+    transfers: dict[Stream, list[Transfer]] = field(default_factory=dict)
     _nets: dict[Op, str] = field(default_factory=dict)
     _chains: dict[Value, list[str]] = field(default_factory=dict)
     control: Control = field(init=False)
@@ -83,6 +96,8 @@ class Datapath:
                 for op in block.ops:
                     if op.opcode in _MEMORY:
                         self._access(op, block)
+                    elif op.opcode in _STREAM:
+                        self._transfer(op, block)
                     elif op.opcode is Opcode.CALL or op.opcode in DIVISIONS or op in self.binding.unit_of:
                         continue
                     else:
@@ -135,6 +150,17 @@ class Datapath:
                 latency=slot.latency,
             )
         )
+
+    def _transfer(self, op: Op, block: Block) -> None:
+        assert op.stream is not None
+        cycle = self.timing.slot(op).cycle
+        wants = both(
+            self.control.token(block, cycle), "" if op.predicate is None else self.use(op.predicate, block, cycle)
+        )
+        data = self.use(op.args[0], block, cycle) if op.opcode is Opcode.WRITE else ""
+        self.transfers.setdefault(op.stream, []).append(Transfer(wants, data))
+        if op.opcode is Opcode.READ:
+            self.sheet.wire(self.net(op), op.width, f"{op.stream.name}_dout", _comment(op.place))
 
     def _address(self, subscript: Value, memory: Memory, block: Block, cycle: int) -> str:
         width = max(1, (memory.depth - 1).bit_length())
@@ -192,7 +218,8 @@ class Datapath:
         for quotient in wanted:
             results[quotient] = self.names.fresh(f"{instance}_{'quotient' if quotient else 'remainder'}")
             self.sheet.nets.append(f"wire [{width - 1}:0] {results[quotient]};")
-        pins = [".ap_clk(ap_clk)"] if unit.latency else [".ap_clk(ap_clk)", ".ap_rst(ap_rst)"]
+        go = self.sheet.enable or "1'd1"
+        pins = [".ap_clk(ap_clk)", f".ap_ce({go})"] if unit.latency else [".ap_clk(ap_clk)", ".ap_rst(ap_rst)"]
         pins += [f".start({start})", f".is_signed({sign})", f".dividend({dividend})", f".divisor({divisor})"]
         if not unit.latency:
             done = self.names.fresh(f"{instance}_done")

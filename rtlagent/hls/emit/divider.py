@@ -134,6 +134,7 @@ def pipeline_divider(name: str, width: int, latency: int) -> str:
     count = max(1, steps.bit_length())
     return f"""module {name} (
   input  wire ap_clk,
+  input  wire ap_ce,
   input  wire start,
   input  wire is_signed,
   input  wire [{width - 1}:0] dividend,
@@ -162,7 +163,7 @@ def pipeline_divider(name: str, width: int, latency: int) -> str:
   assign quotient = negative_quotient ? -result : result;
   assign remainder = negative_remainder ? -rest : rest;
   always @(posedge ap_clk) begin
-    if (start) begin
+    if (ap_ce & start) begin
       negative_quotient <= is_signed & (dividend[{width - 1}] ^ divisor[{width - 1}]);
       negative_remainder <= is_signed & dividend[{width - 1}];
       by_zero <= divisor == {literal(0, width)};
@@ -170,7 +171,7 @@ def pipeline_divider(name: str, width: int, latency: int) -> str:
       magnitude <= (is_signed & divisor[{width - 1}]) ? -divisor : divisor;
       bits <= start_bits;
       rest <= {literal(0, width)};
-    end else if (steps != {literal(0, count)}) begin
+    end else if (ap_ce & (steps != {literal(0, count)})) begin
       steps <= steps - {literal(1, count)};
       bits <= {{bits[{wide - 3}:0], first_fits, second_fits}};
       rest <= second_fits ? second_difference[{width - 1}:0] : second[{width - 1}:0];

@@ -143,9 +143,23 @@ class MemoryWriter:
                 sheet.assign(f"{name}_d{port}", choose([(a.token, a.data) for a in stores], memory.width))
             if reads:
                 sheet.input(f"{name}_q{port}", memory.width)
+                q = self._held(f"{name}_q{port}")
                 for load in loads:
-                    found[load.op] = self._late(load, f"{name}_q{port}", passed=1)
+                    found[load.op] = self._late(load, q, passed=1)
         return found
+
+    def _held(self, q: str) -> str:
+        """Return a net that keeps what a memory outside answered while time stands still."""
+        sheet = self._sheet
+        if not sheet.enable:
+            return q
+        kept = self._names.fresh(f"{q}_kept")
+        waited = self._names.fresh(f"{q}_waited")
+        now = self._names.fresh(f"{q}_now")
+        sheet.declarations += [f"reg {vector(self._memory.width)}{kept};", f"reg {waited} = 1'd0;"]
+        sheet.wire(now, self._memory.width, f"{waited} ? {kept} : {q}")
+        sheet.blocks.append(f"always @(posedge {CLOCK}) begin\n  {waited} <= ~{sheet.enable};\n  {kept} <= {now};\nend")
+        return now
 
     def pointer(self, start: str) -> dict[Op, str]:
         """Write a one-element argument as NAME_i, NAME_o and NAME_o_ap_vld; `start` is 1 in a call's first cycle."""

@@ -104,6 +104,12 @@ def _problem(block: Block, ii: int, delays: Delays, budget: float) -> _Problem:
     problem = _Problem(block, ii, delays, budget)
     for order in orders(block.ops):
         problem.inside.setdefault(order.after, []).append((order.before, order.cycles))
+    streams: dict[object, list[Op]] = {}
+    for op in block.ops:
+        if op.stream is not None:
+            streams.setdefault(op.stream, []).append(op)
+    for ops in streams.values():
+        problem.across.setdefault(ops[0], []).append((ops[-1], 1 - ii))
     directives = block.directives
     independent = directives.independent if directives is not None else ()
     distances = directives.distances if directives is not None else {}
