@@ -42,6 +42,8 @@ class Limits:
     """Standard output and standard error, each."""
     work_mb: int = 512
     """Size of the work folder, all files together."""
+    source_mb: float = 2.0
+    """Verilog that a tool is given, all files together; of more, the readers alone take minutes."""
 
 
 @dataclass(frozen=True)

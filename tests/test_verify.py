@@ -292,6 +292,13 @@ def test_other_limits_are_judged_anew(verifier: Verifier) -> None:
     assert verifier(design(), SPEC).passed
 
 
+def test_a_candidate_that_is_too_large_is_the_designs_fault(verifier: Verifier) -> None:
+    limits = replace(verifier.config.limits, source_mb=0.0001)
+    verdict = replace(verifier, config=replace(verifier.config, limits=limits))(design(), SPEC)
+    assert (verdict.failing.step, verdict.failing.status) == ("lint", Status.FAIL)
+    assert failing_codes(verdict) == {"UNUSABLE"}
+
+
 def test_nothing_is_judged_twice(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
     first = verifier(design(), SPEC)
     monkeypatch.setenv("PATH", "/nowhere")

@@ -17,6 +17,7 @@ from rtlagent.agent.session import AskUser, Session, Settings
 from rtlagent.config import BudgetConfig, Config
 from rtlagent.errors import LimitError, ModelError, RtlagentError, RunError, ToolError
 from rtlagent.models import Budget, ModelEvent, for_run, resolve
+from rtlagent.tools.staging import require_size
 from rtlagent.types import Candidate, RunRecord, SourceFile, Spec, Usage, Verdict, digest, from_json
 from rtlagent.workspace import Listener, Run
 
@@ -24,7 +25,13 @@ DEFAULT_SEED = 1
 
 
 def start_run(spec: Spec, config: Config) -> Run:
-    """Make the run folder and write down what is asked, before anything is spent."""
+    """Make the run folder and write down what is asked, before anything is spent.
+
+    Raises:
+        UsageError: the existing design is larger than the tools would take.
+        RunError: the folder cannot be made.
+    """
+    require_size(spec.context_files, config.tools)
     run = Run.create(config.runs_dir, spec.name)
     settings = Settings(
         candidates=config.candidates,

@@ -34,8 +34,12 @@ def read_text_file(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> str:
     """Read a regular UTF-8 text file; line ends are normalised and a byte order mark is dropped.
 
     Raises:
-        UsageError: it is missing, not regular, unreadable, too large, or not text.
+        UsageError: its name is not UTF-8, or it is missing, not regular, unreadable, too large, or not text.
     """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise UsageError("has a name that is not UTF-8", hint="rename the file") from None
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):

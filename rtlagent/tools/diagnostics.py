@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from rtlagent.types import Diagnostic, Severity, SourceFile
@@ -230,8 +231,7 @@ def format_table(diagnostics: Sequence[Diagnostic], files: Sequence[SourceFile] 
 def excerpt(diagnostic: Diagnostic, files: Sequence[SourceFile], width: int = 160) -> str:
     """Return the source line with a caret below it; empty when the place is not in `files`."""
     text = next((f.text for f in files if f.path == diagnostic.path), None)
-    # Not splitlines(): form feeds and Unicode line ends do not count as lines for the tools.
-    rows = text.split("\n") if text is not None else []
+    rows = _rows(text) if text is not None else ()
     if not 1 <= diagnostic.line <= len(rows):
         return ""
     row = "".join(c if c.isprintable() else " " for c in rows[diagnostic.line - 1].rstrip("\r"))
@@ -242,6 +242,13 @@ def excerpt(diagnostic: Diagnostic, files: Sequence[SourceFile], width: int = 16
     if column < 1:
         return f"{gutter}{cut}"
     return f"{gutter}{cut}\n{' ' * 5} | {' ' * (column - 1 - start)}^"
+
+
+@lru_cache(maxsize=4)
+def _rows(text: str) -> tuple[str, ...]:
+    """Split a text once for all its diagnostics; a large one may have a thousand."""
+    # Not splitlines(): form feeds and Unicode line ends do not count as lines for the tools.
+    return tuple(text.split("\n"))
 
 
 def prompt_text(text: str, files: Sequence[str], limit_chars: int = 4000) -> str:

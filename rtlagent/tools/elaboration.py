@@ -12,7 +12,7 @@ from rtlagent.errors import ToolError, UsageError
 from rtlagent.tools import netlist as netlists
 from rtlagent.tools import yosys, yosys_findings
 from rtlagent.tools.netlist import Netlist
-from rtlagent.tools.staging import Staged
+from rtlagent.tools.staging import Staged, require_size, stage
 from rtlagent.tools.yosys import Stage, YosysRun
 from rtlagent.types import Diagnostic, Severity, SourceFile, Status
 
@@ -93,8 +93,12 @@ def elaborate_design(
 
     A design in .v files that fails to parse as SystemVerilog is tried again as Verilog-2005, where
     words like `bit` are ordinary names; one with unknown modules, again with the target's primitives.
+
+    Raises:
+        UsageError: the design is larger than `limits.source_mb`.
     """
-    staged = yosys.stage_sources(design.files, work)
+    require_size(design.files, config)
+    staged = stage(design.files, work)
     done = _attempt(design, staged, work, config, then, strict=strict, systemverilog=True, primitives=None)
     codes = {d.code for d in done.diagnostics if d.severity is Severity.ERROR}
     plain = all(not p.endswith((".sv", ".svh")) for p in staged.paths)

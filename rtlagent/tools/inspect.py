@@ -15,7 +15,7 @@ from rtlagent.tools.filelist import compile_order, include_dirs
 from rtlagent.tools.inspect_worker import InspectAnswer, InspectJob
 from rtlagent.tools.process import ProcessResult
 from rtlagent.tools.sandbox import run
-from rtlagent.tools.staging import stage
+from rtlagent.tools.staging import require_size, stage
 from rtlagent.types import SourceFile, from_json
 from rtlagent.verilog import DesignInfo
 
@@ -31,17 +31,17 @@ def inspect(files: Sequence[SourceFile], *, top: str | None = None, config: Tool
         config: How tools are run.
 
     Raises:
-        UsageError: no module was found, `top` is not among them, two files have the same path, or an include
-            names a file that was not given.
+        UsageError: no module was found, `top` is not among them, two files have the same path, an include
+            names a file that was not given, or all are too large together.
         ToolError: the reader broke or reached a limit.
     """
+    require_size(files, config)
     sources = compile_order(files)
     if not sources:
         raise UsageError("no Verilog file was given", hint="give files that end in .v or .sv")
     with tempfile.TemporaryDirectory(prefix="rtlagent-inspect-") as folder:
         staged = stage(files, Path(folder))
-        place = {original: path for path, original in staged.originals.items()}
-        job = InspectJob(tuple(place[f.path] for f in sources), staged.paths, include_dirs(staged.paths), top)
+        job = InspectJob(tuple(staged.place(f.path) for f in sources), staged.paths, include_dirs(staged.paths), top)
         process = run(
             [sys.executable, "-I", "-m", "rtlagent.tools.inspect_worker"],
             work=staged.folder,

@@ -18,7 +18,7 @@ from rtlagent.tools.lint_rules import CANONICAL, HINTS, SYSTEMVERILOG_KEYWORDS, 
 from rtlagent.tools.lint_worker import LintJob, LintReport, verilator_argv
 from rtlagent.tools.process import ProcessResult
 from rtlagent.tools.sandbox import run
-from rtlagent.tools.staging import Staged, stage
+from rtlagent.tools.staging import Staged, require_size, stage
 from rtlagent.types import Diagnostic, Severity, SourceFile, Status, StepResult
 
 LANGUAGES = ("verilog", "systemverilog")
@@ -44,11 +44,12 @@ def lint(
         config: How tools are run.
 
     Raises:
-        UsageError: the language is unknown, or two files have the same path.
+        UsageError: the language is unknown, two files have the same path, or all are too large together.
         SandboxError: the sandbox cannot be set up.
     """
     if language not in LANGUAGES:
         raise UsageError(f"unknown language {language!r}", hint=f"one of: {', '.join(LANGUAGES)}")
+    require_size(files, config)
     with tempfile.TemporaryDirectory(prefix="rtlagent-lint-") as folder:
         staged = stage(files, Path(folder))
         job = _job(files, staged, top=top, language=language, policy=policy, wall_s=config.limits.wall_s)
@@ -79,9 +80,8 @@ def lint(
 def _job(
     files: Sequence[SourceFile], staged: Staged, *, top: str | None, language: str, policy: bool, wall_s: float
 ) -> LintJob:
-    place = {original: path for path, original in staged.originals.items()}
     return LintJob(
-        sources=tuple(place[f.path] for f in compile_order(files)),
+        sources=tuple(staged.place(f.path) for f in compile_order(files)),
         given=staged.paths,
         include_dirs=include_dirs(staged.paths),
         top=top,

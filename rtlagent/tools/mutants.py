@@ -125,8 +125,7 @@ def make_mutants(
     """
     with tempfile.TemporaryDirectory(prefix="rtlagent-mutants-") as folder:
         staged = stage([replace(f, text=f.text.encode("utf-8", "replace").decode()) for f in files], Path(folder))
-        place = {original: path for path, original in staged.originals.items()}
-        sources = tuple(place[f.path] for f in compile_order(files))
+        sources = tuple(staged.place(f.path) for f in compile_order(files))
         job = MutantJob(sources, include_dirs(staged.paths), top, limit, seed)
         argv = [sys.executable, "-I", "-m", "rtlagent.tools.mutant_worker"]
         process = run(argv, work=staged.folder, config=config, stdin=json.dumps(asdict(job)))

@@ -16,7 +16,7 @@ from rtlagent.tools import netlist as netlists
 from rtlagent.tools.io_harness import Harness
 from rtlagent.tools.netlist import Module
 from rtlagent.tools.nextpnr import TOOL, PnrRun
-from rtlagent.tools.staging import Staged
+from rtlagent.tools.staging import Staged, stage
 from rtlagent.tools.synthesize import NETLIST, synthesize
 from rtlagent.tools.timing_report import Hop, TimingPath, TimingReport, path_table, read_timing, signal_name
 from rtlagent.types import Diagnostic, Metrics, Severity, SourceFile, Status, StepResult
@@ -85,7 +85,7 @@ def place_and_route(
             if synthesis.status is not Status.PASS:
                 return replace(synthesis, step=_STEP, wall_s=time.monotonic() - start)
             metrics, netlist = synthesis.metrics, kept / NETLIST
-        known = yosys.stage_sources(files, folder / "sources")
+        known = stage(files, folder / "sources")
         job = _Job(top, target, min_fmax_mhz, seed, folder / "work", config, netlist, known)
         try:
             result = _judged(job, *_routed(job, candidates), metrics)

@@ -17,6 +17,7 @@ from rtlagent.errors import UsageError
 from rtlagent.tools.simulation_job import prepare
 from rtlagent.tools.simulation_run import Report, TestRun
 from rtlagent.tools.simulator_choice import candidates
+from rtlagent.tools.staging import require_size
 from rtlagent.tools.testbench_top import find_top
 from rtlagent.types import Severity, SourceFile, Status, StepResult, TestFile, TestKind, digest
 
@@ -59,7 +60,7 @@ def simulate(
         config: Sandbox, cache and limits.
 
     Raises:
-        UsageError: the arguments make no sense.
+        UsageError: the arguments make no sense, or the design is too large.
         ToolMissingError: a simulator is not installed.
         SandboxError: nothing could be run.
     """
@@ -67,6 +68,7 @@ def simulate(
         raise UsageError(f"not a simulator and wave setting: {simulator!r}, {wave!r}")
     if not tests:
         raise UsageError("there is no test to run")
+    require_size(files, config)
     start = time.monotonic()
     if seed is None:
         seed = int(digest([top, [(f.path, f.text) for f in files], [t.source.text for t in tests]])[:7], 16) + 1

@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from rtlagent.config import ToolConfig, resource_dir
 from rtlagent.errors import ToolMissingError, UsageError
 from rtlagent.tools import sandbox
-from rtlagent.tools.staging import Staged, safe_path, stage
+from rtlagent.tools.staging import Staged, stage
 from rtlagent.types import SourceFile, TestFile, TestKind
 
 WAVE_FILE = "rtlagent_dump.vcd"
@@ -137,9 +137,9 @@ def prepare(
     return Job(
         staged=staged,
         sources=tuple(verilog),
-        design_paths=frozenset(safe_path(f.path) for f in files),
+        design_paths=frozenset(staged.place(f.path) for f in files),
         include_dirs=_parents([*headers, *verilog]),
-        python_dirs=_parents(safe_path(f.path) for f in of_tests if kind is TestKind.COCOTB),
+        python_dirs=_parents(staged.place(f.path) for f in of_tests if kind is TestKind.COCOTB),
         kind=kind,
         top=top,
         defines=tuple(defines),

@@ -12,7 +12,6 @@ from rtlagent.config import ToolConfig
 from rtlagent.tools import bench_output, cocotb_results
 from rtlagent.tools.simulation_job import WAVE_FILE, Job, Outcome, Wave, execute
 from rtlagent.tools.simulator_choice import Simulator
-from rtlagent.tools.staging import safe_path
 from rtlagent.types import Diagnostic, Severity, SourceFile, Status, TestFile, TestKind, TestResult
 
 # A failure later than this is dumped from a while before it, not from the start.
@@ -109,7 +108,7 @@ class TestRun:
         if self.wave == "always":
             wave = Wave()
         plan = simulator.plan(self.job, config=self.config, wave=wave)
-        module = safe_path(test.source.path) if test.kind is TestKind.COCOTB else ""
+        module = self.job.staged.place(test.source.path) if test.kind is TestKind.COCOTB else ""
         # Explaining assertions takes 0.1 s at the start, so a run that may pass, or that
         # will be repeated, goes without.
         explain = wave is not None or self.wave == "never"

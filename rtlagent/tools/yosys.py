@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
@@ -16,7 +16,7 @@ from rtlagent.config import Limits, ToolConfig
 from rtlagent.errors import UsageError
 from rtlagent.tools import sandbox
 from rtlagent.tools.process import ProcessResult
-from rtlagent.tools.staging import Staged, stage
+from rtlagent.tools.staging import Staged
 from rtlagent.types import Diagnostic, Severity, SourceFile, Status
 
 TOOL = "yosys"
@@ -88,18 +88,6 @@ def require_identifier(name: str, what: str) -> str:
     if not _IDENTIFIER.fullmatch(name):
         raise UsageError(f"not a Verilog identifier that Yosys takes as {what}: {name!r}")
     return name
-
-
-def stage_sources(files: Iterable[SourceFile], folder: Path) -> Staged:
-    """Write files under names that cannot end or extend a Yosys command.
-
-    Raises:
-        UsageError: two files would get the same place.
-    """
-    given = list(files)
-    plain = [replace(f, path=re.sub(r"[^A-Za-z0-9_./-]|(?<![^/])-", "_", f.path)) for f in given]
-    staged = stage(plain, folder)
-    return replace(staged, originals={p: f.path for p, f in zip(staged.paths, given, strict=True)})
 
 
 def read_command(files: Sequence[SourceFile], staged: Staged, *, systemverilog: bool = True) -> str:

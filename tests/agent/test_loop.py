@@ -10,7 +10,7 @@ import pytest
 
 from rtlagent.agent import Continuation, RunReport, export, start_run, stored_config
 from rtlagent.config import BudgetConfig, Config, ModelConfig, ToolConfig
-from rtlagent.errors import ModelConfigError, RunError
+from rtlagent.errors import ModelConfigError, RunError, UsageError
 from rtlagent.spec import load_spec
 from rtlagent.types import Grade, Status
 from rtlagent.workspace import Run
@@ -90,6 +90,14 @@ def test_the_iteration_limit_keeps_the_best_and_resume_goes_on(tmp_path: Path, t
     assert again.passed
     assert again.record.iterations >= 2
     assert len((run.folder / "model.jsonl").read_text().splitlines()) > asked
+
+
+def test_an_existing_design_that_is_too_large_costs_nothing(tmp_path: Path, tool_config: ToolConfig) -> None:
+    small = replace(tool_config, limits=replace(tool_config.limits, source_mb=0.0001))
+    config = settings(tmp_path, small, EXAMPLES / "pwm_upgrade" / "replies.jsonl")
+    with pytest.raises(UsageError, match="more than the limit"):
+        start_run(load_spec(EXAMPLES / "pwm_upgrade" / "spec.md"), config)
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_token_limit_ends_the_run_before_it_is_exceeded(tmp_path: Path, tool_config: ToolConfig) -> None:

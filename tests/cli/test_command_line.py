@@ -118,6 +118,36 @@ def test_the_console_script_reports_wrong_input(tmp_path: Path) -> None:
     assert done.stderr == "error: nothing.v: does not exist\n"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (b"lint", b"\xff.v"),
+        (b"equiv", b"good.v", b"folder"),
+        (b"sim", b"good.v", b"--tb", b"\xff.v"),
+        (b"sim", b"good.v", b"--test", b"\xff.py"),
+        (b"generate", b"\xff.md"),
+    ],
+)
+def test_a_file_name_that_is_not_utf_8_is_wrong_input(arguments: tuple[bytes, ...], tmp_path: Path) -> None:
+    root = os.fsencode(tmp_path)
+    (tmp_path / "folder").mkdir()
+    for name in (b"\xff.v", b"\xff.py", b"\xff.md", b"good.v", b"folder/\xff.v"):
+        Path(os.fsdecode(root + b"/" + name)).write_text("module a(input b, output c); assign c = b; endmodule\n")
+    done = subprocess.run([os.fsencode(RTLAGENT), *arguments], cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"has a name that is not UTF-8" in done.stderr
+
+
+def test_a_huge_file_is_wrong_input_at_once(tmp_path: Path) -> None:
+    (tmp_path / "huge.v").write_text("module a;\n" + "  wire [3:0] w;\n" * 350_000 + "endmodule\n")
+    for command in ("lint", "synth"):
+        start = time.monotonic()
+        done = run(command, "huge.v", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("error: the Verilog files hold 5.6 MB, more than the limit of 2 MB\n\nhint: ")
+        assert time.monotonic() - start < 20
+
+
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "a.v").write_text("module a;\n" + "  wire [3:0] w = 9'h1ff;\n" * 3000 + "endmodule\n")
     process = subprocess.Popen(
