@@ -12,6 +12,7 @@ from rtlagent.types import Diagnostic, LoopReport, Metrics, SourceFile
 from .bind import bind
 from .emit import emit
 from .emit.names import legal
+from .estimate.features import Features
 from .interface import Interface
 from .ir import Memory, Module
 from .options import Clang, HlsOptions, Remarks
@@ -33,6 +34,8 @@ class HlsResult:
     """Before synthesis; its calibration is in benchmarks/perf."""
     diagnostics: tuple[Diagnostic, ...]
     """Warnings and notes, such as pragmas that could not be honoured."""
+    features: Features | None = None
+    """What the estimate was made of."""
     dump: str = ""
     """The IR after the pass that `options.dump_after` names."""
 
@@ -45,7 +48,7 @@ def compile_c(source: SourceFile, options: HlsOptions, clang: Clang) -> HlsResul
         ToolError: clang could not be run.
     """
     # Imported here: llvmlite takes a noticeable part of a second.
-    from .estimate import estimate
+    from .estimate import count, estimate
     from .frontend import lower
     from .schedule import schedule
     from .schedule.report import report_loops
@@ -71,13 +74,15 @@ def compile_c(source: SourceFile, options: HlsOptions, clang: Clang) -> HlsResul
         loops, least, most = report_loops(module, plans)
         header = f"{legal(options.top)}: compiled from {source.path} for {options.clock_ns:g} ns on {options.target}"
         emitted = emit(module, plans, binding, arguments=lowered.arguments, storage=storage, header=header)
+        features = count(module, plans, binding, storage, options.target)
     return HlsResult(
         design=SourceFile(f"rtl/{legal(options.top)}.v", emitted.verilog),
         interface=emitted.interface,
         loops=tuple(loops),
         latency_min_cycles=least,
         latency_max_cycles=most,
-        estimate=estimate(module, plans, binding, storage, options),
+        estimate=estimate(features, options.target),
+        features=features,
         diagnostics=tuple(remarks.diagnostics),
         dump="\n".join(dumped),
     )
