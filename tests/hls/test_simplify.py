@@ -80,6 +80,7 @@ CASES = [
         "%g = shl 32 %t, 16\n%r = or 32 %e, %g\nreturn %r",
         ["%p.1 = trunc 16 %x", "%v.2 = sext 32 %p.1", "return %v.2"],
     ),
+    ("%p = xor 8 %b, 128\n%q = add 8 %p, 128\n%r = zext 32 %q\nreturn %r", ["%r.1 = zext 32 %b", "return %r.1"]),
     ("%p = copy 32 %x\nreturn %p", ["%p.1 = copy 32 %x", "return %p.1"]),
     ("%s = zext 32 %b\n%r = shl 32 %x, %s\nreturn %r", ["%r.1 = shl 32 %x, %b", "return %r.1"]),
     ("%r = ashr 32 %x, 40:8\nreturn %r", ["%r.1 = ashr 32 %x, 31", "return %r.1"]),

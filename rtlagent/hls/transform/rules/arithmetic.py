@@ -44,6 +44,9 @@ def _add_constant(op: Op, a: Value, b: Const) -> Value | None:
         return become(op, Opcode.ADD, first, Const(second.value + b.value, op.width))
     if inner.opcode is Opcode.SUB and isinstance(first, Const):
         return become(op, Opcode.SUB, Const(first.value + b.value, op.width), second)
+    if inner.opcode is Opcode.XOR and constant(second) == b.value == 1 << (op.width - 1):
+        # Adding the sign bit flips it: what is left of (x ^ 0x80) - 0x80.
+        return first
     if inner.opcode is Opcode.XOR and isinstance(second, Const) and second.signed == -1:
         # ~x + c = (c - 1) - x
         return become(op, Opcode.SUB, Const(b.value - 1, op.width), first)

@@ -132,6 +132,8 @@ def exclusive(op: Op, rewriter: Rewriter) -> Value | None:
         # ~(c - x) = x + (-c - 1)
         return become(op, Opcode.ADD, difference.args[1], Const(-difference.args[0].value - 1, op.width))
     total = operation(a, Opcode.ADD)
+    if total is not None and constant(total.args[1]) == b.value == 1 << (op.width - 1):
+        return total.args[0]
     if b.signed == -1 and total is not None and isinstance(total.args[1], Const):
         # ~(x + c) = (-c - 1) - x
         return become(op, Opcode.SUB, Const(-total.args[1].value - 1, op.width), total.args[0])
