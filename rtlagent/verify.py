@@ -60,6 +60,8 @@ _DEPENDS_ON_X = Diagnostic(
     "the design passes while unknown values are X, and fails when they are random, as in hardware",
     hint="reset every register that an output depends on; no === x, no casex; index within bounds",
 )
+PATIENCE = 5
+"""How many times longer than other tools synthesis and place-and-route of compiled C may take."""
 
 
 @dataclass(frozen=True)
@@ -274,7 +276,8 @@ class Verifier:
         def run(keep: Path) -> StepResult:
             from rtlagent.tools.synthesize import synthesize
 
-            return synthesize(candidate.files, top=_top(spec), target=target, keep_dir=keep, config=self.config)
+            config = self._patient()
+            return synthesize(candidate.files, top=_top(spec), target=target, keep_dir=keep, config=config)
 
         return self._cached("synthesize", candidate, [spec.top, target], run)
 
@@ -295,12 +298,20 @@ class Verifier:
                 min_fmax_mhz=goal,
                 netlist=netlist if netlist.is_file() else None,
                 keep_dir=keep,
-                config=self.config,
+                config=self._patient(),
             )
             return result if needs.min_fmax_mhz is not None else _not_required(result)
 
         inputs = [spec.top, needs.target, needs.min_fmax_mhz, goal]
         return self._cached("place_and_route", candidate, inputs, run)
+
+    def _patient(self) -> ToolConfig:
+        """Give synthesis and routing of a compiled C function more time: it may be as large as it likes."""
+        if self.bench.c is None:
+            return self.config
+        limits = self.config.limits
+        limits = replace(limits, wall_s=PATIENCE * limits.wall_s, cpu_s=PATIENCE * limits.cpu_s)
+        return replace(self.config, limits=limits)
 
     def _cached(
         self, step: str, candidate: Candidate, inputs: Sequence[object], run: Callable[[Path], StepResult]
