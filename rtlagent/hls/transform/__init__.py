@@ -32,6 +32,7 @@ from . import (
     simplify_cfg,
     split_calls,
     strength,
+    unguard,
     unroll,
 )
 
@@ -74,6 +75,7 @@ PASSES: tuple[tuple[str, Pass, str], ...] = (
     ("narrow_flat", narrow.run, "conditions are predicates and selects now, and copies have bounds of their own"),
     ("linearize", linearize.run, "dimensions have served the analyses"),
     ("share_accesses", share_accesses.run, "addresses are single values now; strength reduction likes fewer of them"),
+    ("unguard", unguard.run, "after ports are shared, which needs predicates"),
     ("strength", strength.run, "addresses and products by constants, after everything that could fold them"),
     ("clean_late", _clean, "what strength reduction has in common"),
     ("narrow_late", narrow.run, "sums of shifted addresses"),
