@@ -1,167 +1,236 @@
-"""How long operations take, per target: nanoseconds within a cycle, and cycles for multipliers and dividers.
+"""How long operations take on a target: the model behind chaining.
 
-The constants are rough sums of logic and average routing delay; benchmarks/perf/hls_delays.py compares them with
-place-and-route.
+A cycle's combinational paths begin at `clock_to_q` and must end, set-up included, at `budget_ns`. Shifts by constants,
+extensions and truncations are wires; logic is a fraction of a lookup table; adders and comparisons are carry
+chains, of which two in a row overlap.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from rtlagent.hls.ir import COMPARISONS, DIVISIONS, Const, Memory, Op, Opcode, Value
+from rtlagent.hls.options import HlsOptions
 
-from .storage import is_register_port, read_latency, storage_of
+from .multiplier import partial_products, shape
+from .plan import division_latency
+from .storage import StorageKind, kind_of
+from .technology import TECHNOLOGIES, Technology
+
+_WIRES = frozenset({Opcode.ZEXT, Opcode.SEXT, Opcode.TRUNC, Opcode.COPY})
+_SHIFTS = frozenset({Opcode.SHL, Opcode.LSHR, Opcode.ASHR})
+_GATES = frozenset({Opcode.AND, Opcode.OR, Opcode.XOR})
+_SUMS = frozenset({Opcode.ADD, Opcode.SUB})
+_ORDERS = frozenset({Opcode.ULT, Opcode.ULE, Opcode.SLT, Opcode.SLE})
+_FREE_MULTIPLIERS = 8
+"""So many multiplications of a kind keep a unit of their own; binding shares more of them behind multiplexers."""
 
 
 @dataclass(frozen=True)
-class Technology:
-    """Delays in ns, routing included."""
+class OpTiming:
+    """When an operation's result is there."""
 
-    lut: float
-    """One level of logic."""
-    carry: float
-    """Start of a carry chain."""
-    carry_bit: float
-    """Each bit of it."""
-    register: float
-    """Clock to the output of a register."""
-    setup: float
-    multiplier: float
-    """A product of up to `dsp_width` bits in a DSP block."""
-    dsp_width: int
-    """Greatest width of operands of one DSP block (signed)."""
-    memory_out: float
-    """Clock to data of a block RAM (or an outside memory)."""
-    memory_in: float
-    """Address and data set-up, with the multiplexer in front."""
-    lut_inputs: int
-    splits: bool
-    """Wide products are cut into limbs by us: the synthesizer cannot put registers between DSP blocks."""
-
-
-TECHNOLOGIES = {
-    "generic": Technology(0.9, 1.2, 0.05, 0.9, 0.3, 4.5, 18, 2.5, 1.2, 4, splits=False),
-    "ecp5": Technology(0.9, 1.3, 0.05, 1.0, 0.3, 4.6, 18, 4.4, 1.2, 4, splits=True),
-    "ice40": Technology(1.4, 1.8, 0.14, 1.4, 0.5, 9.0, 16, 3.6, 1.8, 4, splits=True),
-    "xc7": Technology(0.7, 1.1, 0.03, 0.8, 0.2, 4.0, 18, 2.4, 1.0, 6, splits=False),
-}
-LIMB = 16
-_WIRES = frozenset({Opcode.ZEXT, Opcode.SEXT, Opcode.TRUNC, Opcode.COPY})
-_SHIFTS = frozenset({Opcode.SHL, Opcode.LSHR, Opcode.ASHR})
+    latency: int
+    """Cycles from issue to the cycle in which the result is a wire."""
+    need_ns: float
+    """What must fit into the issue cycle after the operands are there, set-up included."""
+    out_ns: float
+    """Latency 0: from the operands to the result; else: from the clock edge to the result, in its cycle."""
+    limb: int = 0
+    """Of a split product; see `multiplier`."""
 
 
 class Delays:
-    """Answers for one target."""
+    """The delays of one compilation."""
 
-    def __init__(self, target: str) -> None:
-        self.technology = TECHNOLOGIES[target]
-        self.target = target
+    def __init__(self, options: HlsOptions) -> None:
+        self.technology: Technology = TECHNOLOGIES[options.target]
+        self.budget_ns = options.clock_ns * (1 - options.clock_margin)
+        self.start_ns = self.technology.clock_to_q
+        self.accesses: dict[Memory, int] = {}
+        """How many operations share each memory's ports; set by the scheduler."""
+        self.products: int = 0
+        """How many multiplications there are in the module."""
 
-    def latency(self, op: Op) -> int:
-        """Return the cycles after issue in which the result becomes usable: 0 within the cycle."""
-        if op.opcode is Opcode.LOAD:
-            assert op.memory is not None
-            return read_latency(op.memory)
+    def select_from(self, count: int) -> float:
+        """Return the delay of choosing one of `count` sources by state."""
+        return self.technology.multiplexer * math.log2(count) if count > 1 else 0.0
+
+    def timing(self, op: Op, *, pipelined: bool, tail_ns: float) -> OpTiming:
+        """Return an operation's timing.
+
+        Args:
+            op: Of any kind.
+            pipelined: Whether its block is a pipelined loop, where divisions have a latency of their own.
+            tail_ns: What the result must reach in its cycle: at least a register.
+        """
+        t = self.technology
         if op.opcode is Opcode.MUL:
-            return self._multiplier_latency(op)
+            return self._product(op, tail_ns)
+        if op.memory is not None:
+            return self._access(op, op.memory, tail_ns)
         if op.opcode in DIVISIONS:
-            return -(-max(8, op.width) // 2) + 2
-        return 0
-
-    def before(self, op: Op) -> float:
-        """Return the ns that an operation needs after its operands within the cycle of issue."""
-        t = self.technology
-        code = op.opcode
-        if code in (Opcode.LOAD, Opcode.STORE):
-            assert op.memory is not None
-            return self._access(op.memory, op)
-        if code is Opcode.MUL and self._multiplier_latency(op):
-            narrow = multiplier_width(op) <= t.dsp_width or t.splits
-            return t.multiplier if narrow else t.multiplier * 1.7
-        if code in DIVISIONS:
-            return 2 * t.lut
-        return self.combinational(op)
-
-    def after(self, op: Op) -> float:
-        """Return the ns into the cycle in which a result with latency is there."""
-        t = self.technology
-        if op.opcode is Opcode.LOAD:
-            assert op.memory is not None
-            return t.memory_out if op.memory.width else 0.0
-        if op.opcode is Opcode.MUL and t.splits and multiplier_width(op) > t.dsp_width:
-            return t.register + t.carry + t.carry_bit * op.width
-        return t.register + (t.lut if op.opcode in DIVISIONS else 0.0)
+            # Signs are taken off before and put on behind the unit: an adder and a multiplexer each.
+            sign = t.add + t.carry * op.width + t.select
+            latency = division_latency(op.width) if pipelined else 0
+            return OpTiming(latency, sign + t.setup, self.start_ns + sign)
+        if op.opcode is Opcode.CALL:
+            return OpTiming(0, t.setup + t.select, self.start_ns + t.select)
+        if op.opcode is Opcode.READ:
+            return OpTiming(0, t.select + tail_ns, t.select)
+        if op.opcode is Opcode.WRITE:
+            return OpTiming(0, t.select + t.setup, 0.0)
+        delay = self.combinational(op)
+        return OpTiming(0, delay + tail_ns, delay)
 
     def combinational(self, op: Op) -> float:
-        """Return the ns of a pure operation."""
-        t, code, width = self.technology, op.opcode, op.width
+        """Return the delay of an operation without memory of any kind."""
+        t, code = self.technology, op.opcode
         if code in _WIRES:
             return 0.0
-        if code in (Opcode.ADD, Opcode.SUB):
-            return t.carry + t.carry_bit * width
+        variable = sum(not isinstance(a, Const) for a in op.args)
+        if not variable:
+            return 0.0
+        if code in _GATES:
+            return t.logic if variable > 1 else t.logic / 4
+        if code in _SUMS:
+            return t.add + t.carry * op.width
         if code in COMPARISONS:
-            return self._comparison(op)
+            return self._comparison(op, variable)
         if code in _SHIFTS:
-            if isinstance(op.args[1], Const):
+            amount = op.args[1]
+            if isinstance(amount, Const):
                 return 0.0
-            levels = min(op.args[1].width, max(1, (width - 1).bit_length()))
-            return t.lut * (levels if t.lut_inputs == 4 else -(-levels // 2))
-        if code is Opcode.MUL:
-            return t.multiplier if width > 4 else 2 * t.lut
-        if code in (Opcode.AND, Opcode.OR, Opcode.XOR) and any(isinstance(a, Const) for a in op.args):
-            return 0.0 if code is Opcode.AND else 0.3 * t.lut
+            bits = min(_width_of(amount), max(1, (op.width - 1).bit_length()))
+            return max(t.select, t.shift_base + t.shift * max(bits, 2))
         if code is Opcode.SELECT:
-            return t.lut
-        return 0.7 * t.lut
+            return t.select if op.width > 1 or variable > 1 else t.logic
+        return t.logic
 
-    def _comparison(self, op: Op) -> float:
-        t, width = self.technology, op.args[0].width
-        if op.opcode in (Opcode.EQ, Opcode.NE) and (width <= 16 or any(isinstance(a, Const) for a in op.args)):
-            inputs = width if any(isinstance(a, Const) for a in op.args) else 2 * width
-            levels, reach = 1, t.lut_inputs
-            while reach < inputs:
-                levels, reach = levels + 1, reach * t.lut_inputs
-            return t.lut * levels
-        return t.carry + t.carry_bit * width
-
-    def _access(self, memory: Memory, op: Op) -> float:
+    def _comparison(self, op: Op, variable: int) -> float:
         t = self.technology
-        kind = storage_of(memory)
-        if is_register_port(memory) or (kind == "register" and memory.depth == 1):
-            return 0.0 if op.opcode is Opcode.LOAD else t.lut
-        levels = max(1, (memory.depth - 1).bit_length()) / (2 if t.lut_inputs == 4 else 3)
-        if kind in ("register", "lutram"):
-            return t.lut * (1 + levels * 0.7) if op.opcode is Opcode.LOAD else t.memory_in
-        return t.memory_in
+        width = op.args[0].width
+        if op.opcode in _ORDERS:
+            constant = next((a for a in op.args if isinstance(a, Const)), None)
+            if op.opcode is Opcode.SLT and constant is op.args[1] and constant is not None and not constant.value:
+                return 0.0  # the sign bit
+            if width <= 4:
+                return max(t.logic, t.equal_base + t.equal * math.log2(2 * width + 2))
+            return t.compare + t.carry * width
+        inputs = width * min(2, variable)
+        return max(t.logic, t.equal_base + t.equal * math.log2(inputs)) if inputs > 1 else t.logic / 4
 
-    def _multiplier_latency(self, op: Op) -> int:
-        width = multiplier_width(op)
-        if op.width <= 4 or (any(isinstance(a, Const) for a in op.args) and width <= 6):
-            return 0
-        if width <= self.technology.dsp_width or not self.technology.splits:
-            return 1
-        products = limb_products(op.width)
-        return max(1, (products - 1).bit_length())
+    def edge(self, source: Op, sink: Op, operand: int) -> float:
+        """Return what has to be added to a source's delay on its way to an operand of the same cycle."""
+        t = self.technology
+        if source.opcode in _SUMS and (sink.opcode in _SUMS or sink.opcode in _ORDERS):
+            return -t.overlap * t.carry * source.width
+        if operand == 0 and sink.opcode is Opcode.SELECT and sink.width > 1:
+            return t.fanout * math.log2(sink.width)
+        return 0.0
+
+    # Products
+
+    def _product(self, op: Op, tail_ns: float) -> OpTiming:
+        t = self.technology
+        shared = 0.0
+        if self.products > _FREE_MULTIPLIERS and not any(isinstance(a, Const) for a in op.args):
+            shared = self.select_from(-(-self.products // _FREE_MULTIPLIERS))
+        delay = self.product_ns(op)
+        available = self.budget_ns - self.start_ns
+        if shared + delay + max(tail_ns, t.setup) <= available:
+            return OpTiming(0, shared + delay + tail_ns, shared + delay)
+        limb = self.limb(op)
+        if not limb:
+            # As fast as it gets: in a cycle of its own, from register to register.
+            return OpTiming(1, shared + delay + t.setup, self.start_ns)
+        part = self.limb_ns(limb)
+        total = self.sum_ns(op.width, limb)
+        if total + max(tail_ns, t.setup) <= available:
+            return OpTiming(1, shared + part + t.setup, self.start_ns + total, limb)
+        return OpTiming(2, shared + part + t.setup, self.start_ns, limb)
+
+    def product_ns(self, op: Op) -> float:
+        """Return the delay of a product in one piece."""
+        t = self.technology
+        wide, narrow = shape(op)
+        if narrow <= 1:
+            return t.logic
+        if any(isinstance(a, Const) for a in op.args) and narrow <= 4:
+            return t.add + t.carry * op.width  # one or two shifted additions
+        if not t.dsp:
+            size = (wide + narrow) / 2 * (1.45 if op.width > wide else 1.0)
+            factor, constant = t.soft_product
+            return max(t.add, factor * math.sqrt(size) + constant)
+        if wide <= t.dsp_bits[0] and narrow <= t.dsp_bits[1]:
+            return t.dsp
+        limb = t.dsp_bits[1] - 1
+        rows = -(-narrow // limb) + -(-wide // limb)
+        return t.dsp + t.dsp_step * (rows - 1) + t.carry * max(0, op.width - 2 * limb)
+
+    def limb(self, op: Op) -> int:
+        """Return the limb width for a product that one block or cycle cannot hold; 0: splitting does not help."""
+        t = self.technology
+        wide, narrow = shape(op)
+        if t.dsp:
+            limb = t.dsp_bits[1] - 1
+            return limb if wide > t.dsp_bits[0] or narrow > t.dsp_bits[1] else 0
+        available = self.budget_ns - self.start_ns - t.setup
+        fitting = [k for k in range(4, op.width) if self.limb_ns(k) <= available]
+        return max(fitting, default=4) if op.width > 4 else 0
+
+    def limb_ns(self, limb: int) -> float:
+        """Return the delay of a partial product."""
+        t = self.technology
+        if t.dsp:
+            return t.dsp
+        return max(t.add, t.soft_product[0] * math.sqrt(1.45 * limb) + t.soft_product[1])
+
+    def sum_ns(self, width: int, limb: int) -> float:
+        """Return the delay of the sum of a split product's parts."""
+        t = self.technology
+        parts = len(partial_products(width, limb))
+        if parts <= 1:
+            return 0.0
+        # Carry-save rows, then one carry chain above the lowest limb.
+        rows = max(0.0, math.log(parts / 2, 1.5))
+        return t.add + t.carry * max(0, width - limb) + rows * (t.logic * 2 + t.setup / 2)
+
+    # Memories
+
+    def _access(self, op: Op, memory: Memory, tail_ns: float) -> OpTiming:
+        t, kind = self.technology, kind_of(memory)
+        shared = self.select_from(self.accesses.get(memory, 1) if not kind.own_wires else 1)
+        fixed = all(isinstance(s, Const) for s in op.subscripts)
+        if op.opcode is Opcode.STORE:
+            decode = 0.0 if fixed or kind is not StorageKind.REGISTERS else t.logic * 2
+            setup = t.ram_setup if kind in (StorageKind.BLOCK, StorageKind.PORT) else t.setup
+            return OpTiming(0, shared + decode + setup, 0.0)
+        latency = kind.latency
+        if memory.storage_latency is not None and kind is not StorageKind.POINTER:
+            latency = max(latency, memory.storage_latency)
+        if kind in (StorageKind.BLOCK, StorageKind.PORT):
+            late = t.ram_out if latency == 1 else self.start_ns
+            return OpTiming(latency, shared + t.ram_setup, late)
+        delay = shared + self._read_ns(memory, kind, fixed=fixed)
+        if latency:
+            return OpTiming(latency, delay + t.setup, self.start_ns)
+        return OpTiming(0, delay + tail_ns, delay)
+
+    def _read_ns(self, memory: Memory, kind: StorageKind, *, fixed: bool) -> float:
+        t = self.technology
+        if kind is StorageKind.POINTER:
+            return t.select
+        if fixed or memory.depth == 1:
+            return 0.0
+        bits = (memory.depth - 1).bit_length()
+        if kind is StorageKind.REGISTERS:
+            return t.multiplexer * bits
+        return t.lutram + t.lutram_step * max(0, bits - 4)
 
 
-def limb_products(width: int) -> int:
-    """Return how many products of limbs the low `width` bits of a product need."""
-    limbs = -(-width // LIMB)
-    return limbs * (limbs + 1) // 2
-
-
-def multiplier_width(op: Op) -> int:
-    """Return the significant bits (signed) of a product's wider operand."""
-    return max(significant(a) for a in op.args)
-
-
-def significant(value: Value) -> int:
-    """Return the bits, sign included, that a value really has."""
-    if isinstance(value, Const):
-        return min(value.width, min(value.value, (1 << value.width) - value.value).bit_length() + 1)
-    if isinstance(value, Op):
-        if value.opcode is Opcode.SEXT:
-            return significant(value.args[0])
-        if value.opcode is Opcode.ZEXT:
-            return value.args[0].width + 1
+def _width_of(value: Value) -> int:
+    if isinstance(value, Op) and value.opcode is Opcode.ZEXT:
+        return _width_of(value.args[0])
     return value.width

@@ -1,209 +1,237 @@
-"""Modulo scheduling of single-block loops (Rau 1994, with iterative delaying in place of eviction).
+"""Iterative modulo scheduling of single-block loops (Rau 1994, with exact chaining).
 
-Every operation starts at its earliest time; whenever a constraint (an operand, a port, the order of accesses, a
-recurrence
-through a phi) asks for a later one it is moved there, until nothing moves. Times only grow, so that this ends: in a
-schedule, or
-past a bound, which shows that the II is too small.
+```
+II 1:  load a[i]  0        iteration 0   load  mul   add
+       mul        1        iteration 1         load  mul   add
+       add acc    2        iteration 2               load  mul   add
+```
+
+Operations that share something (a port, a stream, multipliers) are placed one by one, each at the first free cycle
+from its earliest on; everything else follows from these by relaxation. One that finds no free cycle takes
+the place of another, which is placed again. The number of such displacements is bounded; then the next II is tried.
 """
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, field
 
-from rtlagent.hls.ir import Block, Branch, Memory, Op, Opcode, Phi, Value
+from rtlagent.hls.ir import Op, Value
 
 from .delays import Delays
-from .order import orders
+from .graph import Graph
 from .plan import BlockPlan, Slot
-from .ports import Reservations, least_ii
-from .sequential import busy_until, place
+from .relaxation import Conflict, Relaxation
+from .reservations import Reservations, Resource
+from .sequential import Times
 
-_NEVER = 1 << 20
+_BUDGET = 6
+"""Placements per shared operation before an II is given up."""
+
+
+def schedule_loop(
+    graph: Graph, delays: Delays, ii: int, *, products: int | None, used_outside: set[Value]
+) -> BlockPlan | None:
+    """Schedule a loop at an II; None if no schedule was found.
+
+    Args:
+        graph: Of the loop, pipelined.
+        delays: Of the target.
+        ii: Wanted.
+        products: Greatest number of multiplications at once; None: any.
+        used_outside: Values that are used behind the loop.
+    """
+    search = _Search(graph, delays, ii, Reservations(delays.technology, ii, products))
+    try:
+        if not search.run():
+            return None
+    except Conflict:
+        return None
+    return _plan(graph, search.relaxation.times, search.reserved, ii, used_outside)
+
+
+def _plan(graph: Graph, times: Times, reserved: Reservations, ii: int, used_outside: set[Value]) -> BlockPlan:
+    plan = BlockPlan(graph.block, 1, ii=ii)
+    for n, op in enumerate(graph.ops):
+        timing = graph.timing[n]
+        plan.slots[op] = Slot(times.cycle[n], times.start[n], times.end[n], timing.latency, timing.limb)
+        last = times.cycle[n]
+        if op.width and (graph.data_out[n] or op in used_outside or _feeds_phi(graph, op)):
+            last += timing.latency
+        plan.length = max(plan.length, last + 1)
+    plan.ports = reserved.ports(graph.ops)
+    return plan
+
+
+def _feeds_phi(graph: Graph, op: Op) -> bool:
+    return any(phi.incoming.get(graph.block) is op for phi in graph.block.phis)
 
 
 @dataclass
-class _Problem:
-    block: Block
-    ii: int
+class _Search:
+    graph: Graph
     delays: Delays
-    budget: float
-    inside: dict[Op, list[tuple[Op, int]]] = field(default_factory=dict)
-    """op -> (earlier op, cycles), within an iteration."""
-    across: dict[Op, list[tuple[Op, int]]] = field(default_factory=dict)
-    """op -> (op of an earlier iteration, least distance of cycles; may be negative)."""
+    ii: int
+    reserved: Reservations
+    relaxation: Relaxation = field(init=False)
+    _shared: dict[int, Resource] = field(default_factory=dict)
+    _fixed: set[int] = field(default_factory=set)
+    _last: dict[int, int] = field(default_factory=dict)
+    """Where an operation was placed the last time."""
 
+    def __post_init__(self) -> None:
+        self.relaxation = Relaxation(self.graph, self.delays, self.ii)
+        for n, op in enumerate(self.graph.ops):
+            resource = self.reserved.resource(op)
+            if resource is not None:
+                self._shared[n] = resource
 
-def schedule_loop(block: Block, delays: Delays, budget_ns: float, sequential_length: int) -> BlockPlan | None:
-    """Pipeline a loop that is one block; None if no II below the sequential length works."""
-    directives = block.directives
-    wanted = directives.pipeline_ii if directives is not None and directives.pipeline_ii else 0
-    by_ports, memory = least_ii(block.ops, delays.target)
-    by_division = _division_ii(block, delays)
-    ii = max(by_ports, by_division, wanted, 1)
-    limit = max(sequential_length, wanted + 1)
-    minimum = ii
-    reason = _PORTS if by_ports >= max(by_division, wanted, 2) else ""
-    blocked: Op | Phi | None = None
-    while ii < limit or ii == wanted:
-        problem = _problem(block, ii, delays, budget_ns)
-        plan, stuck = _solve(problem)
-        if plan is not None:
-            plan.ii_minimum = minimum
-            plan.limited_by = _limited_by(plan, wanted, reason, memory, blocked, block, delays)
-            return plan
-        blocked = stuck
-        reason = _RECURRENCE
-        ii += 1
-    return None
+    def run(self) -> bool:
+        """Find places for all shared operations; return whether that worked.
 
-
-_PORTS = "ports"
-_RECURRENCE = "recurrence"
-
-
-def _limited_by(
-    plan: BlockPlan,
-    wanted: int,
-    reason: str,
-    memory: Memory | None,
-    blocked: Op | Phi | None,
-    block: Block,
-    delays: Delays,
-) -> str:
-    assert plan.ii is not None
-    if plan.ii <= max(1, wanted):
-        return "target II" if wanted > 1 else ""
-    if reason == _PORTS and memory is not None:
-        loads = sum(op.memory is memory and op.opcode is Opcode.LOAD for op in block.ops)
-        stores = sum(op.memory is memory and op.opcode is Opcode.STORE for op in block.ops)
-        what = " and ".join(
-            f"{n} {word}{'s' if n > 1 else ''}" for n, word in ((loads, "read"), (stores, "write")) if n
-        )
-        base = memory.argument or memory.name
-        ports = f"{memory.ports} port{'s' if memory.ports > 1 else ''}"
-        return f"port of {base}: {what}, {ports}: array_partition {base} cyclic {loads + stores}"
-    if isinstance(blocked, Op) and blocked.memory is not None:
-        return f"recurrence on {blocked.memory.argument or blocked.memory.name}: {plan.ii} cycles"
-    if blocked is not None and blocked.name:
-        return f"recurrence on {blocked.name}: {plan.ii} cycles"
-    if reason == _RECURRENCE:
-        return f"recurrence of {plan.ii} cycles"
-    return f"division: {plan.ii} cycles each"
-
-
-def _division_ii(block: Block, delays: Delays) -> int:
-    """A division's unit takes the next one only when it is done."""
-    return max((delays.latency(op) for op in block.ops if op.opcode in _DIVIDES), default=1)
-
-
-_DIVIDES = frozenset({Opcode.UDIV, Opcode.SDIV, Opcode.UREM, Opcode.SREM})
-
-
-def _problem(block: Block, ii: int, delays: Delays, budget: float) -> _Problem:
-    problem = _Problem(block, ii, delays, budget)
-    for order in orders(block.ops):
-        problem.inside.setdefault(order.after, []).append((order.before, order.cycles))
-    streams: dict[object, list[Op]] = {}
-    for op in block.ops:
-        if op.stream is not None:
-            streams.setdefault(op.stream, []).append(op)
-    for ops in streams.values():
-        problem.across.setdefault(ops[0], []).append((ops[-1], 1 - ii))
-    directives = block.directives
-    independent = directives.independent if directives is not None else ()
-    distances = directives.distances if directives is not None else {}
-    accesses: dict[Memory, list[Op]] = {}
-    for op in block.ops:
-        if op.memory is not None:
-            accesses.setdefault(op.memory, []).append(op)
-    for memory, ops in accesses.items():
-        if "*" in independent or memory.name in independent or memory.argument in independent:
-            continue
-        distance = max(1, distances.get(memory.name, 1))
-        for source in ops:
-            for sink in ops:
-                if source is sink or (source.opcode is Opcode.LOAD and sink.opcode is Opcode.LOAD):
-                    continue
-                cycles = 0 if source.opcode is Opcode.LOAD else 1
-                # A write after a read cannot be nearer than the next iteration, whatever was measured for read after
-                # write.
-                apart = distance if source.opcode is Opcode.STORE else 1
-                if apart * ii < _NEVER:
-                    problem.across.setdefault(sink, []).append((source, cycles - apart * ii))
-    return problem
-
-
-def _solve(problem: _Problem) -> tuple[BlockPlan | None, Op | Phi | None]:
-    """Return a schedule, or None and what kept moving."""
-    block, ii = problem.block, problem.ii
-    plan = BlockPlan(block, 1, ii=ii)
-    reserved = Reservations(problem.delays.target, ii)
-    slots = plan.slots
-    bound = sum(1 + problem.delays.latency(op) for op in block.ops) + 4 * ii + 8
-    condition = block.terminator.condition if isinstance(block.terminator, Branch) else None
-    moved: Op | Phi | None = None
-    for _ in range(4 * len(block.ops) + 16):
-        moved = None
-        for op in block.ops:
-            cycle, start, why = _earliest(problem, slots, op)
-            known = slots.get(op)
-            if known is not None and (cycle, start) <= (known.cycle, known.start_ns):
+        Raises:
+            Conflict: a recurrence is too long.
+        """
+        self.relaxation.solve()
+        urgency = self._urgency()
+        cycle = self.relaxation.times.cycle
+        work = [(cycle[n] - urgency[n], n) for n in self._shared]
+        heapq.heapify(work)
+        budget = _BUDGET * len(self._shared) + 8
+        while work:
+            _, n = heapq.heappop(work)
+            if n in self._fixed:
                 continue
-            if known is not None:
-                reserved.release(op, known.cycle)
-            found = _place(op, cycle, start, problem, reserved)
-            if found is None:
-                return None, op
-            slots[op] = found
-            if known is None or found.cycle != known.cycle or found.start_ns != known.start_ns:
-                moved = why if why is not None else op
-            if found.cycle > bound:
-                return None, moved
-        if isinstance(condition, Op) and condition in slots and slots[condition].ready > ii - 1:
-            return None, condition
-        if moved is None:
-            plan.ports = reserved.ports()
-            plan.length = 1 + max((busy_until(op, slot) for op, slot in slots.items()), default=0)
-            return plan, None
-    return None, moved
+            budget -= 1
+            if budget < 0:
+                return False
+            at = self._find(n)
+            moved = self._take_by_force(n) if at is None else self._fix(n, *at)
+            if moved is None:
+                return False
+            for other in moved:
+                heapq.heappush(work, (cycle[other] - urgency[other], other))
+        return True
 
+    def _urgency(self) -> list[int]:
+        """Return by how many cycles operations of recurrences and of the exit condition go first."""
+        graph = self.graph
+        first = set(_ancestors(graph, [c for c in (graph.condition, graph.condition_next) if c is not None]))
+        first |= _in_recurrences(graph)
+        ahead = 4 * self.ii + 64
+        return [ahead if n in first else 0 for n in range(len(graph.ops))]
 
-def _place(op: Op, cycle: int, start: float, problem: _Problem, reserved: Reservations) -> Slot | None:
-    if op.memory is not None and not any(reserved.fits(op, cycle + k) for k in range(problem.ii)):
+    def _find(self, n: int) -> tuple[int, int] | None:
+        """Return the first cycle and port that are free, no later than an II after the earliest."""
+        op, resource = self.graph.ops[n], self._shared[n]
+        earliest = self.relaxation.times.cycle[n]
+        for cycle in range(earliest, earliest + self.ii):
+            port = self.reserved.free(op, resource, cycle)
+            if port is not None:
+                return cycle, port
         return None
-    return place(op, cycle, start, problem.delays, problem.budget, reserved)
+
+    def _fix(self, n: int, cycle: int, port: int) -> list[int] | None:
+        """Place an operation; return those that have to be placed again because of it, None if nothing works."""
+        self.reserved.take(self.graph.ops[n], self._shared[n], cycle, port)
+        self._fixed.add(n)
+        self._last[n] = cycle
+        try:
+            changed = self.relaxation.raise_floor(n, cycle)
+        except Conflict:
+            return None
+        return self._dislodge(changed)
+
+    def _dislodge(self, changed: list[int]) -> list[int]:
+        """Take the places of fixed operations that were pushed away from them."""
+        moved = []
+        for other in changed:
+            if other in self._fixed and self.relaxation.times.cycle[other] > self._last[other]:
+                self._loosen(other)
+                moved.append(other)
+        return moved
+
+    def _loosen(self, n: int) -> None:
+        self.reserved.release(self.graph.ops[n])
+        self._fixed.discard(n)
+        self.relaxation.floor[n] = 0
+
+    def _take_by_force(self, n: int) -> list[int] | None:
+        """Take the port of another operation at the first cycle where this one was not placed before."""
+        op, resource = self.graph.ops[n], self._shared[n]
+        cycle = max(self.relaxation.times.cycle[n], self._last.get(n, -1) + 1)
+        choices = self.reserved.choices(op, resource)
+        if not choices:
+            return None
+        port = choices[cycle % len(choices)]
+        holder = self.reserved.holder(resource, cycle, port)
+        moved = []
+        if holder is not None:
+            other = self.graph.number[holder]
+            self._loosen(other)
+            moved.append(other)
+            # What the other one had pushed may come earlier again.
+            try:
+                self.relaxation.solve()
+            except Conflict:
+                return None
+        more = self._fix(n, cycle, port)
+        return None if more is None else moved + more
 
 
-def _earliest(problem: _Problem, slots: dict[Op, Slot], op: Op) -> tuple[int, float, Op | Phi | None]:
-    """Return the earliest cycle and time by everything placed so far, and the recurrence that decides it."""
-    clock = problem.delays.technology.register
-    cycle, start = 0, clock
-    why: Op | Phi | None = None
-    for value in op.operands():
-        at, when, reason = _ready(problem, slots, value, clock)
-        if at > cycle:
-            cycle, start, why = at, when, reason
-        elif at == cycle:
-            start = max(start, when)
-    for other, cycles in problem.inside.get(op, ()):
-        slot = slots.get(other)
-        if slot is not None and slot.cycle + cycles > cycle:
-            cycle, start, why = slot.cycle + cycles, clock, None
-    for other, cycles in problem.across.get(op, ()):
-        slot = slots.get(other)
-        if slot is not None and slot.cycle + cycles > cycle:
-            cycle, start, why = slot.cycle + cycles, clock, other
-    return cycle, start, why
+def _ancestors(graph: Graph, roots: list[int]) -> set[int]:
+    found = set(roots)
+    work = list(roots)
+    while work:
+        n = work.pop()
+        for source in [s for s, _ in graph.data_in[n]] + [s for s, _, distance, _ in graph.order_in[n] if not distance]:
+            if source not in found:
+                found.add(source)
+                work.append(source)
+    return found
 
 
-def _ready(problem: _Problem, slots: dict[Op, Slot], value: Value, clock: float) -> tuple[int, float, Op | Phi | None]:
-    if isinstance(value, Op):
-        slot = slots.get(value)
-        return (slot.ready, max(clock, slot.end_ns), None) if slot is not None else (0, clock, None)
-    if isinstance(value, Phi) and problem.block in value.incoming:
-        following = value.incoming[problem.block]
-        slot = slots.get(following) if isinstance(following, Op) else None
-        if slot is not None:
-            return slot.ready + 1 - problem.ii, clock, value
-    return 0, clock, None
+def _in_recurrences(graph: Graph) -> set[int]:
+    """Return the operations on some cycle of constraints (Tarjan 1972, without recursion)."""
+    count = len(graph.ops)
+    index = [-1] * count
+    low = [0] * count
+    on_stack = [False] * count
+    stack: list[int] = []
+    found: set[int] = set()
+    clock = 0
+    for root in range(count):
+        if index[root] >= 0:
+            continue
+        work = [(root, iter((*graph.data_out[root], *graph.order_out[root])))]
+        index[root] = low[root] = clock
+        clock += 1
+        stack.append(root)
+        on_stack[root] = True
+        while work:
+            n, outs = work[-1]
+            for out in outs:
+                if index[out] < 0:
+                    index[out] = low[out] = clock
+                    clock += 1
+                    stack.append(out)
+                    on_stack[out] = True
+                    work.append((out, iter((*graph.data_out[out], *graph.order_out[out]))))
+                    break
+                if on_stack[out]:
+                    low[n] = min(low[n], index[out])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[n])
+                if low[n] == index[n]:
+                    members = []
+                    while True:
+                        member = stack.pop()
+                        on_stack[member] = False
+                        members.append(member)
+                        if member == n:
+                            break
+                    if len(members) > 1:
+                        found.update(members)
+    return found

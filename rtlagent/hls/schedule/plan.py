@@ -7,6 +7,11 @@ from dataclasses import dataclass, field
 from rtlagent.hls.ir import Block, Function, Op, Value
 
 
+def division_latency(width: int) -> int:
+    """Return the cycles that a division takes in a pipelined loop: two quotient bits a cycle, and one at each end."""
+    return -(-max(width, 8) // 2) + 2
+
+
 @dataclass(frozen=True)
 class Slot:
     """When an operation runs, relative to its block's first cycle (or to its iteration's start)."""
@@ -17,7 +22,15 @@ class Slot:
     end_ns: float = 0.0
     """Within cycle + latency, when its result is there."""
     latency: int = 0
-    """Cycles from issue to the cycle in which the result can be used as a wire: 0 combinational, 1 a memory read."""
+    """Cycles from issue to the cycle in which the result can be used as a wire: 0 combinational, 1 a memory read.
+
+    A MUL of latency L >= 1 passes L registers: with `limb` 0 the product itself; else see `limb`. A division in a
+    pipelined loop has `division_latency`, and a unit of its own that takes a new pair every so many cycles.
+    """
+    limb: int = 0
+    """Of a MUL of latency >= 1. K: partial products of K-bit limbs (`multiplier.partial_products(width, K)`) are
+    registered at the end of the issue cycle, summed up behind that register, and the sum is registered latency - 1
+    times. 0: the product is computed in one piece."""
 
     @property
     def ready(self) -> int:
@@ -42,13 +55,21 @@ class BlockPlan:
     same block, or an invariant; a phi whose next value is another phi goes through a COPY). Values that flow out of
     the loop are those of its
     last iteration and are there at the end of its last cycle.
+
+    A block that ends with a CALL or, if it is sequential, with a division waits in its last cycle until that is
+    done. In that cycle nothing else becomes ready but what is computed from registers without a memory.
     """
 
     block: Block
     length: int
     slots: dict[Op, Slot] = field(default_factory=dict)
     ports: dict[Op, int] = field(default_factory=dict)
-    """LOAD and STORE -> port number of their memory, from 0."""
+    """LOAD and STORE -> port number of their memory, from 0.
+
+    No two accesses have the same port in the same cycle (modulo `ii`). Where reads and writes have ports of their own
+    (lutram, block RAM of ice40), writes come first. Registers and one-element arguments have wires for each access
+    and are not counted: always 0.
+    """
     ii: int | None = None
     ii_minimum: int | None = None
     """The greatest lower bound found: recurrences and resources."""

@@ -1,45 +1,26 @@
-"""List scheduling of a block with operator chaining: each operation as early as operands, ports and the clock allow."""
+"""List scheduling of a block with operator chaining: the longest way to the block's end goes first.
+
+```
+%a = load x[0]       cycle 0           %s = add %a, %b    cycle 1, from the data wire of x
+%b = load x[1]       cycle 0           store y[0] = %s    cycle 1, chained
+```
+"""
 
 from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
 
 from rtlagent.hls.ir import DIVISIONS, Block, Branch, Op, Opcode, Return, Switch, Value
 
 from .delays import Delays
-from .order import orders
+from .graph import Graph
 from .plan import BlockPlan, Slot
-from .ports import Reservations
+from .reservations import PRODUCTS, Reservations
 
-
-def schedule_block(block: Block, delays: Delays, budget_ns: float) -> BlockPlan:
-    """Schedule a block that runs once from its first to its last cycle.
-
-    Args:
-        block: A CALL, or a division followed by a jump, is its last operation and waits.
-        delays: Of the target.
-        budget_ns: The part of the period that chained operations may fill.
-    """
-    plan = BlockPlan(block, 1)
-    before: dict[Op, list[tuple[Op, int]]] = {}
-    for order in orders(block.ops):
-        before.setdefault(order.after, []).append((order.before, order.cycles))
-    reserved = Reservations(delays.target)
-    clock = delays.technology.register
-    waiting = waiting_op(block)
-    for op in block.ops:
-        if op is waiting:
-            continue
-        cycle, start = 0, clock
-        for value in op.operands():
-            cycle, start = _later(plan, value, cycle, start, clock)
-        for other, cycles in before.get(op, ()):
-            least = plan.slots[other].cycle + cycles
-            if least > cycle:
-                cycle, start = least, clock
-        plan.slots[op] = place(op, cycle, start, delays, budget_ns, reserved)
-    plan.length = 1 + max((busy_until(op, slot) for op, slot in plan.slots.items()), default=0)
-    _end(block, plan, delays, budget_ns, waiting)
-    plan.ports = reserved.ports()
-    return plan
+PRODUCTS_AT_ONCE = 4
+"""Multiplications that begin in one cycle of sequential code, unless one more shortens the block."""
+_EPSILON = 1e-9
 
 
 def waiting_op(block: Block) -> Op | None:
@@ -47,61 +28,188 @@ def waiting_op(block: Block) -> Op | None:
     if not block.ops:
         return None
     last = block.ops[-1]
-    if last.opcode is Opcode.CALL or (
-        last.opcode in DIVISIONS and not isinstance(block.terminator, Branch | Switch | Return)
-    ):
+    if last.opcode is Opcode.CALL:
         return last
-    return None
+    divides = last.opcode in DIVISIONS and not isinstance(block.terminator, Branch | Switch | Return)
+    return last if divides else None
 
 
-def busy_until(op: Op, slot: Slot) -> int:
-    """Return the last cycle in which an operation does something: a load's data must be waited for."""
-    return slot.ready if op.width else slot.cycle
+@dataclass
+class Times:
+    """When the operations of a graph run."""
+
+    cycle: list[int]
+    start: list[float]
+    end: list[float]
+    """In the cycle in which the result is ready."""
 
 
-def place(op: Op, cycle: int, start: float, delays: Delays, budget: float, reserved: Reservations) -> Slot:
-    """Find the first cycle from `cycle` on in which an operation fits, and reserve its port."""
-    need = delays.before(op)
-    clock = delays.technology.register
-    if start + need > budget and start > clock:
-        cycle, start = cycle + 1, clock
-    while not reserved.fits(op, cycle):
-        cycle, start = cycle + 1, clock
-    reserved.take(op, cycle)
-    latency = delays.latency(op)
-    end = delays.after(op) if latency else start + need
-    return Slot(cycle, start, end, latency)
+def schedule_block(
+    graph: Graph, delays: Delays, used_outside: set[Value], *, products: int | None = None
+) -> tuple[BlockPlan, Times]:
+    """Schedule a block that runs once from its first to its last cycle.
+
+    Args:
+        graph: Of the block, without the operation that it waits for.
+        delays: Of the target.
+        used_outside: Values of the block that other blocks or the terminator use.
+        products: Greatest number of multiplications at once that a pragma allows.
+    """
+    listing = _Listing(graph, delays, products)
+    times = listing.run()
+    block = graph.block
+    plan = BlockPlan(block, 1)
+    waiting = waiting_op(block)
+    last = 0
+    for n, op in enumerate(graph.ops):
+        timing = graph.timing[n]
+        ready = times.cycle[n] + timing.latency
+        wanted = bool(op.width) and (bool(graph.data_out[n]) or op in used_outside or _uses(waiting, op))
+        last = max(last, times.cycle[n], ready if wanted else 0)
+        if waiting is not None and wanted and not is_stable(op, timing.latency):
+            last = max(last, ready + 1)
+    if waiting is not None:
+        last = max(last, _wait(plan, graph, times, waiting, delays, last))
+    plan.length = last + 1
+    for n, op in enumerate(graph.ops):
+        timing = graph.timing[n]
+        plan.slots[op] = Slot(times.cycle[n], times.start[n], times.end[n], timing.latency, timing.limb)
+    plan.ports = listing.reserved.ports(graph.ops)
+    return plan, times
 
 
-def _later(plan: BlockPlan, value: Value, cycle: int, start: float, clock: float) -> tuple[int, float]:
-    slot = plan.slots.get(value) if isinstance(value, Op) else None
-    if slot is None:
-        return cycle, start
-    if slot.ready > cycle:
-        return slot.ready, max(clock, slot.end_ns)
-    if slot.ready == cycle:
-        return cycle, max(start, slot.end_ns)
+def is_stable(op: Op, latency: int) -> bool:
+    """Tell whether a result stays the same while a block waits: computed from registers, and from no memory."""
+    return not latency and op.memory is None and op.stream is None and op.opcode is not Opcode.CALL
+
+
+def _uses(waiting: Op | None, op: Op) -> bool:
+    return waiting is not None and any(v is op for v in waiting.operands())
+
+
+def _wait(plan: BlockPlan, graph: Graph, times: Times, waiting: Op, delays: Delays, last: int) -> int:
+    """Place the operation that is waited for; return its cycle."""
+    timing = delays.timing(waiting, pipelined=False, tail_ns=delays.technology.setup)
+    start = delays.start_ns
+    for value in waiting.operands():
+        n = graph.number.get(value) if isinstance(value, Op) else None
+        if n is not None and times.cycle[n] + graph.timing[n].latency == last:
+            start = max(start, times.end[n])
+    if start > delays.start_ns and start + timing.need_ns > delays.budget_ns + _EPSILON:
+        last, start = last + 1, delays.start_ns
+    plan.slots[waiting] = Slot(last, start, 0.0, 0)
+    return last
+
+
+@dataclass
+class _Listing:
+    graph: Graph
+    delays: Delays
+    asked_products: int | None
+    reserved: Reservations = field(init=False)
+
+    def __post_init__(self) -> None:
+        limit = self.asked_products or PRODUCTS_AT_ONCE
+        self.reserved = Reservations(self.delays.technology, products=limit)
+
+    def run(self) -> Times:
+        """Place every operation."""
+        graph, count = self.graph, len(self.graph.ops)
+        rank = self._rank()
+        tail_cycles = self._tail_cycles()
+        times = Times([0] * count, [0.0] * count, [0.0] * count)
+        waits_for = [len(graph.data_in[n]) + len(graph.order_in[n]) for n in range(count)]
+        heap: list[tuple[int, float, int]] = []
+        starts: dict[int, float] = {}
+        longest = 0
+
+        def arrive(n: int) -> None:
+            cycle, start = earliest(graph, self.delays, times, n, 0)
+            starts[n] = start
+            heapq.heappush(heap, (cycle, -rank[n], n))
+
+        for n in range(count):
+            if not waits_for[n]:
+                arrive(n)
+        while heap:
+            cycle, negative, n = heapq.heappop(heap)
+            op = graph.ops[n]
+            resource = self.reserved.resource(op)
+            if resource is not None:
+                port = self.reserved.free(op, resource, cycle)
+                if port is None and resource == PRODUCTS and not self.asked_products:
+                    # One more at once is worth it on the longest way only.
+                    port = -1 if cycle + tail_cycles[n] >= longest else None
+                if port is None:
+                    starts[n] = self.delays.start_ns
+                    heapq.heappush(heap, (cycle + 1, negative, n))
+                    continue
+                if port >= 0:
+                    self.reserved.take(op, resource, cycle, port)
+            _set(graph, times, n, cycle, starts.pop(n))
+            longest = max(longest, cycle + tail_cycles[n])
+            for out in (*graph.data_out[n], *graph.order_out[n]):
+                waits_for[out] -= 1
+                if not waits_for[out]:
+                    arrive(out)
+        return times
+
+    def _rank(self) -> list[float]:
+        """Return the longest way in ns from each operation's start to the end."""
+        graph, budget = self.graph, self.delays.budget_ns
+        rank = [0.0] * len(graph.ops)
+        for n in range(len(graph.ops) - 1, -1, -1):
+            timing = graph.timing[n]
+            own = timing.out_ns if not timing.latency else timing.latency * budget + timing.out_ns
+            rank[n] = own + max((rank[out] for out in graph.data_out[n]), default=0.0)
+            for out in graph.order_out[n]:
+                rank[n] = max(rank[n], rank[out] + 0.5 * budget)
+        return rank
+
+    def _tail_cycles(self) -> list[int]:
+        """Return the least number of cycles from each operation's own to the block's last."""
+        graph, start, budget = self.graph, self.delays.start_ns, self.delays.budget_ns
+        count = len(graph.ops)
+        whole = [0] * count
+        left = [0.0] * count  # by how many ns before the end of its own cycle each must begin
+        for n in range(count - 1, -1, -1):
+            timing = graph.timing[n]
+            cycles, ns = 0, timing.need_ns
+            for out in graph.data_out[n]:
+                behind, before = whole[out], left[out]
+                if timing.latency:
+                    late = timing.out_ns + before > budget
+                    cycles_here, ns_here = behind + timing.latency + late, timing.need_ns
+                elif timing.out_ns + before + start > budget:
+                    cycles_here, ns_here = behind + 1, timing.need_ns
+                else:
+                    cycles_here, ns_here = behind, max(timing.need_ns, timing.out_ns + before)
+                cycles, ns = max((cycles, ns), (cycles_here, ns_here))
+            whole[n], left[n] = cycles, ns
+        return whole
+
+
+def earliest(graph: Graph, delays: Delays, times: Times, n: int, ii: int) -> tuple[int, float]:
+    """Return the first cycle, and the time in it, that an operation's operands and orders allow."""
+    begin = delays.start_ns
+    cycle, start = 0, begin
+    for source, offset in graph.data_in[n]:
+        at = times.cycle[source] + graph.timing[source].latency
+        if at > cycle:
+            cycle, start = at, max(begin, times.end[source] + offset)
+        elif at == cycle:
+            start = max(start, times.end[source] + offset)
+    for source, cycles, distance, _ in graph.order_in[n]:
+        at = times.cycle[source] + cycles - distance * ii
+        if at > cycle:
+            cycle, start = at, begin
+    if start > begin and start + graph.timing[n].need_ns > delays.budget_ns + _EPSILON:
+        return cycle + 1, begin
     return cycle, start
 
 
-def _end(block: Block, plan: BlockPlan, delays: Delays, budget: float, waiting: Op | None) -> None:
-    """Let the terminator's condition, and the operands of what is waited for, be there in the last cycle."""
-    last = plan.length - 1
-    margin = delays.technology.lut
-    end = block.terminator
-    used: list[Value] = []
-    if isinstance(end, Branch):
-        used.append(end.condition)
-    elif isinstance(end, Switch):
-        used.append(end.value)
-    for value in used:
-        slot = plan.slots.get(value) if isinstance(value, Op) else None
-        if slot is not None and slot.ready == last and slot.end_ns + margin > budget:
-            plan.length += 1
-            break
-    if waiting is not None:
-        last = plan.length - 1
-        late = [plan.slots[v] for v in waiting.operands() if isinstance(v, Op) and v in plan.slots]
-        if any(s.ready == last and s.end_ns + 2 * margin > budget for s in late):
-            plan.length += 1
-        plan.slots[waiting] = Slot(plan.length - 1, delays.technology.register, 0.0, 0)
+def _set(graph: Graph, times: Times, n: int, cycle: int, start: float) -> None:
+    timing = graph.timing[n]
+    times.cycle[n] = cycle
+    times.start[n] = start
+    times.end[n] = timing.out_ns if timing.latency else start + timing.out_ns
