@@ -367,6 +367,8 @@ class Memory:
     """For PARAM: bit offset of the element within the byte at its place (0 unless a bit-field)."""
     shape: tuple[int, ...] | None = None
     """The dimensions before linearization, which `byte_strides` belongs to; None: `dims` still are these."""
+    built_of: str = ""
+    """`bram`, `lutram` or `register`, as the scheduler decided for a memory inside the module; empty before."""
 
     @property
     def depth(self) -> int:

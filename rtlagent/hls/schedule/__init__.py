@@ -26,7 +26,7 @@ _MOST_TRIES = 12
 
 
 def schedule(module: Module, options: HlsOptions, remarks: Remarks) -> dict[Function, FunctionPlan]:
-    """Schedule every block of every function; fills in `Memory.storage` of the memories inside the module.
+    """Schedule every block of every function; fills in `Memory.built_of` of the memories inside the module.
 
     Args:
         module: After all transformations; only COPY operations are added, between phis of pipelined loops.

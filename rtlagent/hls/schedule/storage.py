@@ -21,7 +21,6 @@ REGISTER_BITS = 64
 """Memories of up to so many bits are registers."""
 CONSTANT_REGISTER_BITS = 128
 """The same for memories that only constant subscripts reach."""
-_NAMES = ("bram", "lutram", "register")
 
 
 class StorageKind(Enum):
@@ -65,7 +64,9 @@ def kind_of(memory: Memory) -> StorageKind:
     if memory.kind is MemoryKind.PARAM:
         protocol = memory.interface or ("ap_vld" if memory.depth == 1 else "ap_memory")
         return StorageKind.PORT if protocol == "ap_memory" else StorageKind.POINTER
-    return StorageKind(memory.storage) if memory.storage in _NAMES else StorageKind.BLOCK
+    if memory.built_of:
+        return StorageKind(memory.built_of)
+    return StorageKind(_plain_name(memory.storage) or "bram")
 
 
 def storage_of(memory: Memory) -> str:
@@ -86,7 +87,7 @@ def ports_of(memory: Memory, technology: Technology) -> Ports:
 
 
 def choose_storage(module: Module, target: str) -> None:
-    """Decide what each memory inside the module is built of, where no pragma did; fills in `Memory.storage`."""
+    """Decide what each memory inside the module is built of; fills in `Memory.built_of`."""
     technology = TECHNOLOGIES[target]
     variable: set[Memory] = set()
     for function in module.functions:
@@ -96,7 +97,7 @@ def choose_storage(module: Module, target: str) -> None:
         if memory.kind is MemoryKind.PARAM:
             continue
         asked = _plain_name(memory.storage)
-        memory.storage = asked or _by_size(memory, technology, constant=memory not in variable)
+        memory.built_of = asked or _by_size(memory, technology, constant=memory not in variable)
 
 
 def _has_constant_place(op: Op) -> bool:
