@@ -20,7 +20,7 @@ from rtlagent.tools import csim_symbols, csim_undefined
 from rtlagent.tools.csim_build import BUILDS, Execution, Program, Run, compile_program, execute
 from rtlagent.tools.csim_layout import Bounds, check, layout_source
 from rtlagent.tools.csim_record import Call, CallRecord, Recording, read_recording
-from rtlagent.tools.csim_stimuli import Budget, generate
+from rtlagent.tools.csim_stimuli import Budget, generate, numbers_in
 from rtlagent.types import Diagnostic, Severity, SourceFile, Status, StepResult
 
 if TYPE_CHECKING:
@@ -241,7 +241,8 @@ def _how_it_ended(recording: Recording, execution: Execution, subject: _Subject)
 
 
 def _run_generated(subject: _Subject, seed: int, budget: Budget) -> CallRecord:
-    stimuli = generate(subject.arguments, seed=seed, budget=budget)
+    texts = [(subject.program.staged.folder / path).read_text() for path in subject.program.units]
+    stimuli = generate(subject.arguments, seed=seed, budget=budget, numbers=numbers_in(texts))
     files = ("rtlagent_stimuli", "rtlagent_used")
     ran = subject.run(
         [("checked", ("trial", *files), _TRIAL_S), ("plain", ("replay", *files), subject.time_limit_s)],

@@ -3,9 +3,9 @@
 x86-64 System V: integers and pointers go into six registers, floating point into eight, the rest on the
 stack. `void f(char c, int *a, double d)` gives
 
-    {RTLAGENT_SCALAR, 1, {0, -1}, -1, -1, 0, 0},
-    {RTLAGENT_ARRAY, 256, {1, -1}, -1, -1, 0, 0},
-    {RTLAGENT_SCALAR, 8, {-1, -1}, 0, -1, 0, 0},
+    {RTLAGENT_SCALAR, 1, {0, -1}, -1, -1, 0, 0, 1},
+    {RTLAGENT_ARRAY, 256, {1, -1}, -1, -1, 0, 0, 4},
+    {RTLAGENT_SCALAR, 8, {-1, -1}, 0, -1, 0, 0, 0},
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def layout_source(
         stack = -1 if place.stack is None else place.stack
         rows.append(
             f"    {{RTLAGENT_{kind}, {a.size_bytes}, {{{first}, {second}}}, {vector}, {stack}, {name}, "
-            f"{int(a.name in writable)}}},"
+            f"{int(a.name in writable)}, {0 if a.is_float or is_bool(a) else a.element_bytes}}},"
         )
     lines += [
         "const struct rtlagent_argument rtlagent_arguments[] = {",
@@ -154,6 +154,11 @@ def _typedef(a: Argument, name: str) -> str:
     if _wide(a):
         return f"typedef __int128 {name};"
     return f"typedef struct {{ unsigned char bytes[{a.size_bytes}]; }} {name};"
+
+
+def is_bool(a: Argument) -> bool:
+    """Say whether only 0 and 1 are values of an argument's elements."""
+    return a.c_type.split()[-1:] in (["_Bool"], ["bool"])
 
 
 def _wide(a: Argument) -> bool:

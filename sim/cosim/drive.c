@@ -1,9 +1,11 @@
 // Calls the function under test with generated stimuli, when no main() of the user's does.
 //
-// `trial FILE LIST`: each stimulus is first tried in a process of its own (the sanitizers end it at
-// undefined behaviour, a count of basic blocks at length) and, if it went well, used here, so that
-// static state is that of the good calls only; their numbers go to LIST. `replay FILE LIST`: uses the
-// stimuli of the list.
+// `trial FILE USED`: each stimulus is first tried in a process of its own (the sanitizers end it at
+// undefined behaviour, a count of basic blocks at length) and, if it went well and is wanted, used
+// here, so that static state is that of the good calls only. Wanted are some of the given ones, then
+// only those that take a way through the code that none before took; when the given ones are used
+// up, changed copies of the used ones are tried. What was used goes to USED. `replay FILE USED`: makes
+// the calls of USED.
 #define _GNU_SOURCE
 #include "record.h"
 
@@ -17,17 +19,34 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Of a stimulus file, followed by the stimuli: for each argument one byte (1: set it, 0: leave a
-// global as it is) and its bytes.
+// Of a stimulus file, followed by `words` interesting values (8 bytes each) and the stimuli: for each
+// argument one byte (1: set it, 0: leave a global as it is) and its bytes.
 struct head {
-    uint64_t count, soft_limit, hard_limit, wanted, total_limit;
+    uint64_t count;        // stimuli given
+    uint64_t soft_limit;   // blocks of one call
+    uint64_t hard_limit;   // of the first calls
+    uint64_t wanted;       // that are used whatever way they take
+    uint64_t most;         // that are used in all
+    uint64_t total_limit;  // blocks of all calls
+    uint64_t attempts;     // changed copies that are tried
+    uint64_t seed, words;
 };
 
-enum { ALARM_S = 4, GIVE_UP = 8, PAGE = 4096 };
+enum { ALARM_S = 4, GIVE_UP = 8, PAGE = 4096, FIRST = 3, PATIENCE = 300, LEADING = 6, LEADING_WORDS = 40 };
 
+static const struct head *head;
+static const uint64_t *words;
+static const unsigned char *stimuli;
 static unsigned char **values;
+static size_t stimulus_size;
+static volatile uint64_t *shared;  // written by the child: blocks, new ways
+static unsigned char *used;        // copies of the used stimuli
+static unsigned char *is_new;      // of each: it took a new way and was not varied yet
+static uint64_t used_count, total, too_long, attempts, fruitless;
+static FILE *used_file;
+static uint64_t random_state;
 
-static const unsigned char *load(const unsigned char *next) {
+static void load(const unsigned char *next) {
     for (int i = 0; i < rtlagent_argument_count; ++i) {
         const struct rtlagent_argument *a = &rtlagent_arguments[i];
         int set = *next++;
@@ -38,17 +57,10 @@ static const unsigned char *load(const unsigned char *next) {
         }
         next += a->size;
     }
-    return next;
 }
 
-static size_t stimulus_size(void) {
-    size_t size = 0;
-    for (int i = 0; i < rtlagent_argument_count; ++i) size += 1 + rtlagent_arguments[i].size;
-    return size;
-}
-
-// Returns the blocks that it took, or -1 - reason.
-static int64_t try_in_child(const unsigned char *stimulus, uint64_t limit, volatile uint64_t *shared) {
+// Returns 0, or why the stimulus is to be dropped.
+static int try_in_child(const unsigned char *stimulus, uint64_t limit) {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -57,38 +69,132 @@ static int64_t try_in_child(const unsigned char *stimulus, uint64_t limit, volat
         load(stimulus);
         rtlagent_blocks = 0;
         rtlagent_block_limit = limit;
+        rtlagent_new_ways = 0;
+        rtlagent_last_way = 0;
         rtlagent_invoke(values);
-        *shared = rtlagent_blocks;
+        shared[0] = rtlagent_blocks;
+        shared[1] = rtlagent_new_ways;
         _exit(0);
     }
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child) _exit(RTLAGENT_EXIT_BROKEN);
-    if (WIFSIGNALED(status)) return -1 - 256 - WTERMSIG(status);
-    return WEXITSTATUS(status) ? -1 - WEXITSTATUS(status) : (int64_t)*shared;
+    return WIFSIGNALED(status) ? 256 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void trial(const struct head *head, const unsigned char *stimuli, const char *list_name) {
-    FILE *list = fopen(list_name, "wb");
-    if (!list) exit(RTLAGENT_EXIT_BROKEN);
-    volatile uint64_t *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    uint64_t used = 0, total = 0, too_long = 0;
-    for (uint64_t i = 0; i < head->count && used < head->wanted; ++i) {
-        const unsigned char *stimulus = stimuli + i * stimulus_size();
-        if ((total > head->total_limit && used >= 3) || (used == 0 && too_long >= GIVE_UP)) break;
-        int64_t blocks = try_in_child(stimulus, used < 3 ? head->hard_limit : head->soft_limit, shared);
-        if (blocks < 0) {
-            rtlagent_event('D', i, (uint64_t)(-1 - blocks), NULL, 0);
-            too_long += blocks == -1 - RTLAGENT_EXIT_TOO_LONG || blocks == -1 - 256 - SIGALRM;
+static void attempt(uint64_t number, const unsigned char *stimulus, uint64_t limit, int only_new) {
+    int reason = try_in_child(stimulus, limit);
+    if (reason) {
+        too_long += reason == RTLAGENT_EXIT_TOO_LONG || reason == 256 + SIGALRM;
+        rtlagent_event('D', number, (uint64_t)reason, NULL, 0);
+        return;
+    }
+    if (only_new && shared[1] == 0) return;
+    total += shared[0];
+    is_new[used_count] = shared[1] > 0;
+    memcpy(used + used_count++ * stimulus_size, stimulus, stimulus_size);
+    if (fwrite(stimulus, stimulus_size, 1, used_file) != 1) exit(RTLAGENT_EXIT_BROKEN);
+    rtlagent_event('S', number, shared[0], NULL, 0);
+    load(stimulus);
+    rtlagent_last_way = 0;
+    rtlagent_invoke(values);
+}
+
+static uint64_t random_below(uint64_t bound) {
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (random_state >> 33) % bound;
+}
+
+// Changes one element of one argument.
+static void change(unsigned char *stimulus) {
+    int chosen = (int)random_below((uint64_t)rtlagent_argument_count);
+    unsigned char *bytes = stimulus + 1;
+    for (int i = 0; i < chosen; ++i) bytes += rtlagent_arguments[i].size + 1;
+    const struct rtlagent_argument *a = &rtlagent_arguments[chosen];
+    if (a->element == 0 || a->element > 8 || a->size < a->element) return;
+    bytes[-1] = 1;
+    uint64_t count = a->size / a->element, bits = 8 * a->element;
+    // What decides is often at the start.
+    bytes += a->element * random_below(random_below(2) && count > 8 ? 1 + random_below(8) : count);
+    uint64_t value = 0;
+    memcpy(&value, bytes, a->element);
+    switch (random_below(8)) {
+        case 0: value ^= (uint64_t)1 << random_below(bits); break;
+        case 1: value += random_below(2) ? 1 : (uint64_t)-1; break;
+        case 2: value = random_below(20); break;
+        case 3: value = random_below((uint64_t)1 << 31) << random_below(bits); break;
+        case 4: value = head->words ? words[random_below(head->words)] + random_below(3) - 1 : 0; break;
+        default: value = head->words ? words[random_below(head->words)] : random_below(256);
+    }
+    memcpy(bytes, &value, a->element);
+}
+
+// Tries a changed copy; returns whether there may be further ones.
+static int attempt_copy(const unsigned char *copy) {
+    uint64_t before = used_count;
+    attempt(head->count + attempts++, copy, head->soft_limit, 1);
+    fruitless = used_count > before ? 0 : fruitless + 1;
+    return attempts < head->attempts && fruitless < PATIENCE && used_count < head->most && total <= head->total_limit;
+}
+
+// Puts each interesting value into each scalar and each of an array's first elements, one at a time.
+static int vary_systematically(const unsigned char *parent, unsigned char *copy) {
+    size_t offset = 1;
+    for (int i = 0; i < rtlagent_argument_count; offset += rtlagent_arguments[i++].size + 1) {
+        const struct rtlagent_argument *a = &rtlagent_arguments[i];
+        if (a->element == 0 || a->element > 8) continue;
+        for (size_t n = 0; n < LEADING && (n + 1) * a->element <= a->size; ++n) {
+            for (uint64_t w = 0; w < head->words && w < LEADING_WORDS; ++w) {
+                memcpy(copy, parent, stimulus_size);
+                copy[offset - 1] = 1;
+                memcpy(copy + offset + n * a->element, &words[w], a->element);
+                if (!attempt_copy(copy)) return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+// Changes copies of used stimuli: those that took a new way first, the newest first.
+static void vary(void) {
+    unsigned char *copy = malloc(stimulus_size);
+    if (!copy) exit(RTLAGENT_EXIT_BROKEN);
+    random_state = head->seed;
+    for (;;) {
+        uint64_t parent = used_count;
+        while (parent > 0 && !is_new[parent - 1]) --parent;
+        if (parent > 0) {
+            is_new[parent - 1] = 0;
+            if (!vary_systematically(used + (parent - 1) * stimulus_size, copy)) break;
             continue;
         }
-        rtlagent_event('S', i, (uint64_t)blocks, NULL, 0);
-        if (fwrite(&i, sizeof i, 1, list) != 1) exit(RTLAGENT_EXIT_BROKEN);
-        load(stimulus);
-        rtlagent_invoke(values);
-        ++used;
-        total += (uint64_t)blocks;
+        memcpy(copy, used + random_below(used_count) * stimulus_size, stimulus_size);
+        for (uint64_t n = 1 + random_below(4); n > 0; --n) change(copy);
+        if (!attempt_copy(copy)) break;
     }
-    fclose(list);
+    free(copy);
+}
+
+static void trial(void) {
+    uint64_t most = head->most;
+    shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    used = malloc((most + 1) * stimulus_size);
+    is_new = calloc(most + 1, 1);
+    if (shared == MAP_FAILED || !used || !is_new) exit(RTLAGENT_EXIT_BROKEN);
+    rtlagent_count_ways = 1;
+    for (uint64_t i = 0; i < head->count && used_count < most; ++i) {
+        if (used_count == 0 && too_long >= GIVE_UP) return;
+        if (used_count >= FIRST && total > head->total_limit) return;
+        uint64_t limit = used_count < FIRST ? head->hard_limit : head->soft_limit;
+        attempt(i, stimuli + i * stimulus_size, limit, used_count >= head->wanted);
+    }
+    if (used_count > 0 && stimulus_size > 1) vary();
+}
+
+static void replay(const unsigned char *calls, size_t size) {
+    for (size_t i = 0; (i + 1) * stimulus_size <= size; ++i) {
+        load(calls + i * stimulus_size);
+        rtlagent_invoke(values);
+    }
 }
 
 static const unsigned char *map(const char *name, size_t *size) {
@@ -116,21 +222,24 @@ int main(int argc, char **argv) {
     size_t size;
     if (argc < 4) return RTLAGENT_EXIT_BROKEN;
     const unsigned char *file = map(argv[2], &size);
-    const struct head *head = (const struct head *)file;
-    const unsigned char *stimuli = file + sizeof *head;
+    head = (const struct head *)file;
+    words = (const uint64_t *)(head + 1);
+    stimuli = (const unsigned char *)(words + head->words);
     values = calloc((size_t)rtlagent_argument_count + 1, sizeof *values);
     for (int i = 0; i < rtlagent_argument_count; ++i) {
+        stimulus_size += 1 + rtlagent_arguments[i].size;
         if (rtlagent_arguments[i].kind != RTLAGENT_GLOBAL) values[i] = allocate(rtlagent_arguments[i].size);
     }
+    // A function without arguments has stimuli all the same.
+    if (stimulus_size == 0) stimulus_size = 1;
     if (strcmp(argv[1], "trial") == 0) {
-        trial(head, stimuli, argv[3]);
+        used_file = fopen(argv[3], "wb");
+        if (!used_file) return RTLAGENT_EXIT_BROKEN;
+        trial();
+        fclose(used_file);
     } else {
-        const uint64_t *list = (const uint64_t *)map(argv[3], &size);
-        for (size_t i = 0; i < size / sizeof *list; ++i) {
-            rtlagent_event('S', list[i], 0, NULL, 0);
-            load(stimuli + list[i] * stimulus_size());
-            rtlagent_invoke(values);
-        }
+        const unsigned char *calls = map(argv[3], &size);
+        replay(calls, size);
     }
     return 0;
 }

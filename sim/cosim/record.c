@@ -29,6 +29,9 @@ enum { PAGE = 4096, DEPTH = 4096 };
 struct rtlagent_header *rtlagent_header;
 int rtlagent_recording = 1;
 volatile uint64_t rtlagent_blocks, rtlagent_block_limit;
+int rtlagent_count_ways;
+uint64_t rtlagent_new_ways;
+uintptr_t rtlagent_last_way;
 
 static int file = -1;
 static uint64_t written, recorded;
@@ -37,6 +40,7 @@ static int depth, active;
 static const unsigned char *objects[256];
 static uint64_t blocks_before;
 static char zeros[PAGE];
+static unsigned char ways[1 << 16];
 
 static void broken(const char *why) {
     dprintf(2, "recording failed: %s\n", why);
@@ -176,6 +180,14 @@ void rtlagent_stream(const void *stream, int is_write, const void *item, size_t 
 // depend on how busy the machine is.
 void __sanitizer_cov_trace_pc(void) {
     if (++rtlagent_blocks > rtlagent_block_limit && rtlagent_block_limit) _exit(RTLAGENT_EXIT_TOO_LONG);
+    if (!rtlagent_count_ways) return;
+    uintptr_t here = (uintptr_t)__builtin_return_address(0);
+    unsigned char *way = &ways[(here ^ rtlagent_last_way) % sizeof ways];
+    if (!*way) {
+        *way = 1;
+        ++rtlagent_new_ways;
+    }
+    rtlagent_last_way = here >> 1;
 }
 
 FILE *__real_fopen(const char *name, const char *mode);

@@ -16,6 +16,7 @@ struct rtlagent_argument {
     long stack;      // offset in the stack arguments, or -1
     unsigned char *global;
     int writable;
+    size_t element;  // bytes of one element that may hold any value; 0: there is none
 };
 
 extern const struct rtlagent_argument rtlagent_arguments[];
@@ -38,6 +39,11 @@ struct rtlagent_header {
 extern struct rtlagent_header *rtlagent_header;
 extern int rtlagent_recording;
 extern volatile uint64_t rtlagent_blocks, rtlagent_block_limit;
+// How often the program went from one basic block to another as it never had in this process or
+// the ones that it comes from; counted where rtlagent_count_ways is set.
+extern int rtlagent_count_ways;
+extern uint64_t rtlagent_new_ways;
+extern uintptr_t rtlagent_last_way;
 
 enum { RTLAGENT_EXIT_TOO_LONG = 77, RTLAGENT_EXIT_BROKEN = 78 };
 

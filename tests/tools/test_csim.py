@@ -7,7 +7,7 @@ from rtlagent.errors import CSourceError
 from rtlagent.hls.interface import Argument
 from rtlagent.tools.csim import csim_step, record_calls, summary
 from rtlagent.tools.csim_record import CallRecord
-from rtlagent.tools.csim_stimuli import Budget
+from rtlagent.tools.csim_stimuli import Budget, numbers_in
 from rtlagent.types import SourceFile, Status
 
 
@@ -273,6 +273,23 @@ def test_long_calls_are_left_out_but_the_shortest_kept(tool_config: ToolConfig) 
     )  # fmt: skip
     assert "too long" in found.dropped
     assert max(c.blocks or 0 for c in found.calls[3:]) <= 1000
+
+
+def test_stimuli_find_ways_that_hang_on_numbers_of_the_c(tool_config: ToolConfig) -> None:
+    found = record(
+        """int f(int kind, char a[32]) {
+          if (kind != 4711) return 0;
+          if (a[0] != '{') return 1;
+          return a[1] > 0x70 ? 3 : 2;
+        }""",
+        tool_config, scalar("kind"), Argument("a", 32, False, signed=True, c_type="char", element_bytes=1),
+    )  # fmt: skip
+    assert {c.result for c in found.calls} == {0, 1, 2, 3}
+
+
+def test_numbers_are_taken_from_code_not_from_comments_and_strings() -> None:
+    text = "int a = 0x1F + 12u - 'A'; // 99\nfloat f = 1.5; char *s = \"77\"; /* 55 */ int b3 = 7ull; int t[] = {44};"
+    assert numbers_in([text]) == (7, 12, 31, 65)
 
 
 def test_globals_are_set_unless_constant(tool_config: ToolConfig) -> None:
