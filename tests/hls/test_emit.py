@@ -102,3 +102,23 @@ def test_names_are_legal_and_unique() -> None:
     assert [names.fresh("x"), names.fresh("x"), names.fresh("x")] == ["x", "x_2", "x_3"]
     with pytest.raises(ValueError, match="needed twice"):
         names.reserve("x_2")
+
+
+@pytest.mark.parametrize("width", [20, 32, 40, 64])
+@pytest.mark.parametrize("target", ["ecp5", "ice40"])
+def test_wide_products_are_exact(width: int, target: str) -> None:
+    text = f"""\
+module top=product
+
+function product(%x {width}, %y {width}) {width} {{
+entry:
+  %p = mul {width} %x, %y
+  %q = mul {width} %p, %y
+  return %q
+}}
+"""
+    emitted = compile_ir(parse(text), HlsOptions(top="product", target=target))
+    assert "part" in emitted.verilog
+    result = compare(parse(text), emitted, calls=12)
+    assert result is not None
+    assert result.status is Status.PASS, result.detail

@@ -8,7 +8,7 @@ from rtlagent.hls.bind import Binding, DividerUnit, MultiplierUnit
 from rtlagent.hls.bind.timing import Timing, waits
 from rtlagent.hls.emit.control import Control
 from rtlagent.hls.emit.divider import pipeline_divider, sequential_divider
-from rtlagent.hls.emit.expressions import expression, literal
+from rtlagent.hls.emit.expressions import bits, expression, literal
 from rtlagent.hls.emit.memories import Access
 from rtlagent.hls.emit.names import Names
 from rtlagent.hls.emit.sheet import Sheet, any_of, both, choose
@@ -27,6 +27,7 @@ from rtlagent.hls.ir import (
     Stream,
     Value,
 )
+from rtlagent.hls.schedule.delays import LIMB
 
 _SIGNED_DIVISIONS = frozenset({Opcode.SDIV, Opcode.SREM})
 _QUOTIENTS = frozenset({Opcode.UDIV, Opcode.SDIV})
@@ -124,8 +125,46 @@ class Datapath:
         if slot.latency == 0:
             self.sheet.wire(net, op.width, text, _comment(op.place))
             return
+        if slot.latency > 1:
+            self._limb_product(net, (operands[0], operands[1]), op.width, slot.latency)
+            return
         stage = self.sheet.wire(self.names.fresh(f"{net}_now"), op.width, text, _comment(op.place))
         self._pipeline(net, stage, op.width, slot.latency)
+
+    def _limb_product(self, net: str, operands: tuple[str, str], width: int, latency: int) -> None:
+        """Write a wide product as products of limbs, each in one DSP block, and a registered tree of additions.
+
+        The synthesizers for ecp5 and ice40 cannot put registers between the DSP blocks of one `*`.
+        """
+        sheet = self.sheet
+        a, b = (sheet.wire(self.names.fresh(f"{net}_{k}"), width, o) for k, o in zip("ab", operands, strict=True))
+        limbs = -(-width // LIMB)
+        terms = []
+        for i in range(limbs):
+            for j in range(limbs - i):
+                low = (i + j) * LIMB
+                product = sheet.wire(
+                    self.names.fresh(f"{net}_part"), 2 * LIMB, f"{_limb(a, width, i)} * {_limb(b, width, j)}"
+                )
+                kept = min(2 * LIMB, width - low)
+                text = bits(product, 2 * LIMB, kept - 1, 0)
+                text = f"{{{text}, {literal(0, low)}}}" if low else text
+                above = width - low - kept
+                text = f"{{{literal(0, above)}, {text}}}" if above else text
+                terms.append(self._registered(net, width, text))
+        levels = (len(terms) - 1).bit_length()
+        if levels != latency:
+            raise ValueError(f"{len(terms)} products take {levels} cycles, not {latency}")
+        while len(terms) > 2:
+            pairs = [f"{x} + {y}" for x, y in zip(terms[::2], terms[1::2], strict=False)]
+            rest = [terms[-1]] if len(terms) % 2 else []
+            terms = [self._registered(net, width, text) for text in (*pairs, *rest)]
+        sheet.wire(net, width, " + ".join(terms))
+
+    def _registered(self, net: str, width: int, text: str) -> str:
+        register = self.sheet.register(self.names.fresh(f"{net}_stage"), width)
+        self.sheet.write(register, "", text)
+        return register
 
     def _pipeline(self, net: str, stage: str, width: int, latency: int) -> None:
         for _ in range(latency):
@@ -185,8 +224,11 @@ class Datapath:
         name = self.names.fresh("multiplier")
         a = self.sheet.wire(self.names.fresh(f"{name}_a"), width, choose(sources[0], width))
         b = self.sheet.wire(self.names.fresh(f"{name}_b"), width, choose(sources[1], width))
-        product = self.sheet.wire(self.names.fresh(f"{name}_now"), width, f"$signed({a}) * $signed({b})")
-        self._pipeline(name, product, width, unit.latency)
+        if unit.latency > 1:
+            self._limb_product(name, (a, b), width, unit.latency)
+        else:
+            product = self.sheet.wire(self.names.fresh(f"{name}_now"), width, f"$signed({a}) * $signed({b})")
+            self._pipeline(name, product, width, unit.latency)
         for op in unit.ops:
             self.sheet.wire(self.net(op), op.width, name, _comment(op.place))
 
@@ -299,6 +341,13 @@ class Datapath:
                 cycle = first_written + (stage - (1 if start == 1 else 2)) * (plan.ii or 0)
                 target = self._chain(value, stage)
                 self.sheet.write(target, self.control.token(block, cycle), before)
+
+
+def _limb(name: str, width: int, number: int) -> str:
+    """Return a limb of an operand, zero-extended to the width of a product of two."""
+    low = number * LIMB
+    high = min(width, low + LIMB) - 1
+    return f"{{{literal(0, 2 * LIMB - (high - low + 1))}, {bits(name, width, high, low)}}}"
 
 
 def _line(place: Place | None) -> str:
