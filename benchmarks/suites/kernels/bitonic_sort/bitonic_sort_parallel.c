@@ -1,7 +1,7 @@
 /* bitonic_sort: sorts 2^k elements with a fixed pattern of compare-and-exchange steps (Batcher, 1968). */
 #include <stdint.h>
 
-#define N 32
+#define N 16
 
 static void exchange(uint16_t *low, uint16_t *high, int descending)
 {

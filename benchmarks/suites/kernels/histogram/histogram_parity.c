@@ -5,7 +5,8 @@
 void histogram(const unsigned char pixel[PIXELS], unsigned short bins[BINS])
 {
     unsigned short table[2][BINS];
-#pragma HLS array_partition variable=table complete dim=0
+#pragma HLS array_partition variable=table complete dim=1
+#pragma HLS bind_storage variable=table type=ram_2p impl=lutram
 #pragma HLS array_partition variable=pixel cyclic factor=2
 
 clear:

@@ -45,7 +45,7 @@ int main(void)
         unsigned short value[ITEMS], chosen = 0xffff;
         for (int i = 0; i < ITEMS; i++) {
             seed = seed * 1103515245u + 12345u;
-            weight[i] = (unsigned char)(call == 0 ? 41 : 1 + (seed >> 16) % 20u);
+            weight[i] = (unsigned char)(call == 0 ? 41 : 1 + (seed >> 16) % (call == 1 ? 40u : 20u));
             value[i] = (unsigned short)(call == 1 ? 5000u : (seed >> 20) % 1000u);
         }
         unsigned short best = knapsack(weight, value, &chosen);

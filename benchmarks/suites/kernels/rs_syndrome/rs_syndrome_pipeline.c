@@ -49,10 +49,12 @@ int rs_syndrome(uint8_t word[LENGTH], uint8_t syndrome[CHECKS])
     uint8_t s[CHECKS] = {0};
     uint8_t any = 0;
 #pragma HLS array_partition variable=s type=complete
+#pragma HLS bind_storage variable=gf_exp type=rom_np impl=lutram
+#pragma HLS bind_storage variable=gf_log type=rom_np impl=lutram
 
 byte:
     for (int i = 0; i < LENGTH; i++) {
-#pragma HLS pipeline II=1
+#pragma HLS pipeline II=2
 horner:
         for (int k = 0; k < CHECKS; k++)
             s[k] = times_power(s[k], k) ^ word[i];

@@ -6,6 +6,7 @@ void spmv(const unsigned char row_start[ROWS + 1], const unsigned char column[MA
           const short value[MAX_ELEMENTS], const short x[ROWS], int y[ROWS])
 {
     unsigned char end[ROWS];
+#pragma HLS array_partition variable=end type=complete
     int r = 0, sum = 0;
 
 row:

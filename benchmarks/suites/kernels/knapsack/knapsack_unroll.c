@@ -6,8 +6,8 @@ unsigned short knapsack(const unsigned char weight[ITEMS], const unsigned short 
 {
     unsigned short best[CAPACITY + 1];
     _Bool taken[ITEMS][CAPACITY + 1];
-#pragma HLS array_partition variable=best type=complete
-#pragma HLS array_partition variable=taken type=complete dim=2
+#pragma HLS array_partition variable=best type=cyclic factor=4
+#pragma HLS array_partition variable=taken type=cyclic factor=4 dim=2
 
     for (int c = 0; c <= CAPACITY; c++)
         best[c] = 0;
@@ -15,7 +15,7 @@ item:
     for (int i = 0; i < ITEMS; i++) {
 capacity:
         for (int c = CAPACITY; c >= 0; c--) {
-#pragma HLS unroll
+#pragma HLS unroll factor=4
             taken[i][c] = 0;
             if (c >= weight[i]) {
                 unsigned short with = best[c - weight[i]] + value[i];
@@ -48,7 +48,7 @@ int main(void)
         unsigned short value[ITEMS], chosen = 0xffff;
         for (int i = 0; i < ITEMS; i++) {
             seed = seed * 1103515245u + 12345u;
-            weight[i] = (unsigned char)(call == 0 ? 41 : 1 + (seed >> 16) % 20u);
+            weight[i] = (unsigned char)(call == 0 ? 41 : 1 + (seed >> 16) % (call == 1 ? 40u : 20u));
             value[i] = (unsigned short)(call == 1 ? 5000u : (seed >> 20) % 1000u);
         }
         unsigned short best = knapsack(weight, value, &chosen);
