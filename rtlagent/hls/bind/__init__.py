@@ -24,6 +24,8 @@ class MultiplierUnit:
     width: int
     latency: int
     ops: tuple[Op, ...]
+    limb: int = 0
+    """See `Slot.limb`."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def _bind_dividers(module: Module, plans: dict[Function, FunctionPlan], binding:
 
 def _bind_multipliers(module: Module, plans: dict[Function, FunctionPlan], binding: Binding) -> None:
     """Share by first fit: operations of one width and latency that never issue in the same cycle."""
-    groups: dict[tuple[int, int], list[tuple[Op, Block, int]]] = {}
+    groups: dict[tuple[int, int, int], list[tuple[Op, Block, int]]] = {}
     limit = min((f.allocation["mul"] for f in module.functions if "mul" in f.allocation), default=None)
     for function in module.functions:
         for block in function.blocks:
@@ -89,8 +91,8 @@ def _bind_multipliers(module: Module, plans: dict[Function, FunctionPlan], bindi
                 if op.opcode is Opcode.MUL and not any(isinstance(a, Const) for a in op.args):
                     slot = plan.slots[op]
                     cycle = slot.cycle % plan.ii if plan.ii else slot.cycle
-                    groups.setdefault((op.width, slot.latency), []).append((op, block, cycle))
-    for (width, latency), members in groups.items():
+                    groups.setdefault((op.width, slot.latency, slot.limb), []).append((op, block, cycle))
+    for (width, latency, limb), members in groups.items():
         if limit is None and len(members) <= _FREE_MULTIPLIERS:
             continue
         units: list[tuple[list[Op], set[tuple[Block, int]]]] = []
@@ -105,7 +107,7 @@ def _bind_multipliers(module: Module, plans: dict[Function, FunctionPlan], bindi
                 unit = min(free, key=lambda u: len(u[0]))
                 unit[0].append(op)
                 unit[1].add(time)
-        binding.multipliers += [MultiplierUnit(width, latency, tuple(ops)) for ops, _ in units if len(ops) > 1]
+        binding.multipliers += [MultiplierUnit(width, latency, tuple(ops), limb) for ops, _ in units if len(ops) > 1]
 
 
 def _bind_ports(module: Module, plans: dict[Function, FunctionPlan], binding: Binding) -> None:

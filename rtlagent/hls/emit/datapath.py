@@ -27,7 +27,8 @@ from rtlagent.hls.ir import (
     Stream,
     Value,
 )
-from rtlagent.hls.schedule.delays import LIMB
+from rtlagent.hls.schedule.multiplier import partial_products
+from rtlagent.hls.schedule.plan import Slot
 
 _SIGNED_DIVISIONS = frozenset({Opcode.SDIV, Opcode.SREM})
 _QUOTIENTS = frozenset({Opcode.UDIV, Opcode.SDIV})
@@ -125,41 +126,35 @@ class Datapath:
         if slot.latency == 0:
             self.sheet.wire(net, op.width, text, _comment(op.place))
             return
-        if slot.latency > 1:
-            self._limb_product(net, (operands[0], operands[1]), op.width, slot.latency)
+        if slot.limb:
+            self._limb_product(net, (operands[0], operands[1]), op.width, slot)
             return
         stage = self.sheet.wire(self.names.fresh(f"{net}_now"), op.width, text, _comment(op.place))
         self._pipeline(net, stage, op.width, slot.latency)
 
-    def _limb_product(self, net: str, operands: tuple[str, str], width: int, latency: int) -> None:
-        """Write a wide product as products of limbs, each in one DSP block, and a registered tree of additions.
+    def _limb_product(self, net: str, operands: tuple[str, str], width: int, slot: Slot) -> None:
+        """Write a wide product as registered partial products and their sum (see schedule/multiplier.py).
 
-        The synthesizers for ecp5 and ice40 cannot put registers between the DSP blocks of one `*`.
+        No synthesizer here puts registers between the DSP blocks of one `*`.
         """
         sheet = self.sheet
         a, b = (sheet.wire(self.names.fresh(f"{net}_{k}"), width, o) for k, o in zip("ab", operands, strict=True))
-        limbs = -(-width // LIMB)
         terms = []
-        for i in range(limbs):
-            for j in range(limbs - i):
-                low = (i + j) * LIMB
-                product = sheet.wire(
-                    self.names.fresh(f"{net}_part"), 2 * LIMB, f"{_limb(a, width, i)} * {_limb(b, width, j)}"
-                )
-                kept = min(2 * LIMB, width - low)
-                text = bits(product, 2 * LIMB, kept - 1, 0)
-                text = f"{{{text}, {literal(0, low)}}}" if low else text
-                above = width - low - kept
-                text = f"{{{literal(0, above)}, {text}}}" if above else text
-                terms.append(self._registered(net, width, text))
-        levels = (len(terms) - 1).bit_length()
-        if levels != latency:
-            raise ValueError(f"{len(terms)} products take {levels} cycles, not {latency}")
-        while len(terms) > 2:
-            pairs = [f"{x} + {y}" for x, y in zip(terms[::2], terms[1::2], strict=False)]
-            rest = [terms[-1]] if len(terms) % 2 else []
-            terms = [self._registered(net, width, text) for text in (*pairs, *rest)]
-        sheet.wire(net, width, " + ".join(terms))
+        for part in partial_products(width, slot.limb):
+            wide = part.left_width + part.right_width
+            left = _limb(a, width, part.left_low, part.left_width, wide)
+            right = _limb(b, width, part.right_low, part.right_width, wide)
+            product = sheet.wire(self.names.fresh(f"{net}_part"), wide, f"{left} * {right}")
+            kept = min(wide, width - part.shift)
+            text = bits(self._registered(net, wide, product), wide, kept - 1, 0)
+            text = f"{{{text}, {literal(0, part.shift)}}}" if part.shift else text
+            above = width - part.shift - kept
+            terms.append(f"{{{literal(0, above)}, {text}}}" if above else text)
+        if slot.latency == 1:
+            sheet.wire(net, width, " + ".join(terms))
+            return
+        total = sheet.wire(self.names.fresh(f"{net}_sum"), width, " + ".join(terms))
+        self._pipeline(net, total, width, slot.latency - 1)
 
     def _registered(self, net: str, width: int, text: str) -> str:
         register = self.sheet.register(self.names.fresh(f"{net}_stage"), width)
@@ -224,8 +219,8 @@ class Datapath:
         name = self.names.fresh("multiplier")
         a = self.sheet.wire(self.names.fresh(f"{name}_a"), width, choose(sources[0], width))
         b = self.sheet.wire(self.names.fresh(f"{name}_b"), width, choose(sources[1], width))
-        if unit.latency > 1:
-            self._limb_product(name, (a, b), width, unit.latency)
+        if unit.limb:
+            self._limb_product(name, (a, b), width, Slot(0, latency=unit.latency, limb=unit.limb))
         else:
             product = self.sheet.wire(self.names.fresh(f"{name}_now"), width, f"$signed({a}) * $signed({b})")
             self._pipeline(name, product, width, unit.latency)
@@ -343,11 +338,9 @@ class Datapath:
                 self.sheet.write(target, self.control.token(block, cycle), before)
 
 
-def _limb(name: str, width: int, number: int) -> str:
-    """Return a limb of an operand, zero-extended to the width of a product of two."""
-    low = number * LIMB
-    high = min(width, low + LIMB) - 1
-    return f"{{{literal(0, 2 * LIMB - (high - low + 1))}, {bits(name, width, high, low)}}}"
+def _limb(name: str, width: int, low: int, size: int, wide: int) -> str:
+    """Return `size` bits of an operand from `low`, zero-extended to the width of a product."""
+    return f"{{{literal(0, wide - size)}, {bits(name, width, low + size - 1, low)}}}"
 
 
 def _line(place: Place | None) -> str:
