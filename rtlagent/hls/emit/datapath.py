@@ -127,12 +127,12 @@ class Datapath:
             self.sheet.wire(net, op.width, text, _comment(op.place))
             return
         if slot.limb:
-            self._limb_product(net, (operands[0], operands[1]), op.width, slot)
+            self._limb_product(net, (operands[0], operands[1]), op.width, slot, _comment(op.place))
             return
         stage = self.sheet.wire(self.names.fresh(f"{net}_now"), op.width, text, _comment(op.place))
         self._pipeline(net, stage, op.width, slot.latency)
 
-    def _limb_product(self, net: str, operands: tuple[str, str], width: int, slot: Slot) -> None:
+    def _limb_product(self, net: str, operands: tuple[str, str], width: int, slot: Slot, comment: str = "") -> None:
         """Write a wide product as registered partial products and their sum (see schedule/multiplier.py).
 
         No synthesizer here puts registers between the DSP blocks of one `*`.
@@ -151,7 +151,7 @@ class Datapath:
             above = width - part.shift - kept
             terms.append(f"{{{literal(0, above)}, {text}}}" if above else text)
         if slot.latency == 1:
-            sheet.wire(net, width, " + ".join(terms))
+            sheet.wire(net, width, " + ".join(terms), comment)
             return
         total = sheet.wire(self.names.fresh(f"{net}_sum"), width, " + ".join(terms))
         self._pipeline(net, total, width, slot.latency - 1)
