@@ -117,7 +117,8 @@ class _Scheduler:
         graph = build(block, self.dependences.of_block(block), self.delays, pipelined=False, skip=waiting)
         used = self.outside[block] | self.leaving[block]
         plan, times = schedule_block(graph, self.delays, used, products=self.products)
-        sink(graph, plan, times, self.delays, used)
+        held = set(waiting.operands()) if waiting is not None else set()
+        sink(graph, plan, times, self.delays, used_outside=used, held=held)
         return plan
 
     def _pipelined(self, loop: Loop, sequential: BlockPlan) -> BlockPlan | None:

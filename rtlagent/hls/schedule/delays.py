@@ -47,6 +47,7 @@ class Delays:
     def __init__(self, options: HlsOptions) -> None:
         self.technology: Technology = TECHNOLOGIES[options.target]
         self.budget_ns = options.clock_ns * (1 - options.clock_margin)
+        self.period_ns = options.clock_ns
         self.start_ns = self.technology.clock_to_q
         self.accesses: dict[Memory, int] = {}
         """How many operations share each memory's ports; set by the scheduler."""
@@ -142,8 +143,8 @@ class Delays:
         if shared + delay + max(tail_ns, t.setup) <= available:
             return OpTiming(0, shared + delay + tail_ns, shared + delay)
         limb = self.limb(op)
-        if not limb:
-            # As fast as it gets: in a cycle of its own, from register to register.
+        if not limb or self.start_ns + shared + delay + t.setup <= self.period_ns:
+            # Register to register in a cycle of its own; the margin is for what stands beside other logic.
             return OpTiming(1, shared + delay + t.setup, self.start_ns)
         part = self.limb_ns(limb)
         total = self.sum_ns(op.width, limb)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 
-from rtlagent.hls.ir import Value
+from rtlagent.hls.ir import Op, Value
 
 from .delays import Delays
 from .graph import Graph
@@ -24,12 +24,24 @@ from .sequential import Times, is_stable
 _EPSILON = 1e-9
 
 
-def sink(graph: Graph, plan: BlockPlan, times: Times, delays: Delays, used_outside: set[Value]) -> None:
-    """Move what can be moved, last operations first; changes `plan` and `times`."""
+def sink(
+    graph: Graph, plan: BlockPlan, times: Times, delays: Delays, *, used_outside: set[Value], held: set[Value]
+) -> None:
+    """Move what can be moved, last operations first; changes `plan` and `times`.
+
+    Args:
+        graph: Of a sequential block.
+        plan: Its schedule.
+        times: The same by number.
+        delays: Of the target.
+        used_outside: Values that are used behind the block.
+        held: Operands of what the block waits for: they come no later than they do.
+    """
+    pinned = {graph.number[value] for value in held if isinstance(value, Op) and value in graph.number}
     last_use = _last_uses(graph, plan, times, used_outside)
     for n in range(len(graph.ops) - 1, -1, -1):
         op, timing = graph.ops[n], graph.timing[n]
-        if op in used_outside or not graph.data_out[n] or not is_stable(op, timing.latency):
+        if op in used_outside or op in held or not graph.data_out[n] or not is_stable(op, timing.latency):
             continue
         first = min(times.cycle[out] for out in graph.data_out[n])
         if first <= times.cycle[n] or _costs(graph, n, first, last_use) > op.width:
@@ -37,6 +49,8 @@ def sink(graph: Graph, plan: BlockPlan, times: Times, delays: Delays, used_outsi
         for cycle in range(first, times.cycle[n], -1):
             start = _start(graph, times, n, cycle, delays)
             starts = None if start is None else _pushed(graph, times, n, cycle, start, delays)
+            if starts is not None and not pinned.isdisjoint(starts):
+                continue
             if starts is not None:
                 times.cycle[n] = cycle
                 for moved, begin in starts.items():
