@@ -39,6 +39,7 @@ TOP = "func_1"
 _OPTIONS = (
     *("--no-argc", "--no-float", "--no-volatiles", "--no-volatile-pointers", "--no-packed-struct", "--no-math64"),
     *("--max-funcs", "5", "--max-block-depth", "3", "--max-block-size", "3", "--max-expr-complexity", "5"),
+    "--no-return-structs",
     *("--max-array-dim", "2", "--max-array-len-per-dim", "6", "--max-struct-fields", "5", "--max-pointer-depth", "2"),
 )
 _COMPILE_LIMIT_S = 120.0
