@@ -258,7 +258,7 @@ class CRun:
     ) -> RunReport:  # fmt: skip
         outcome, reason = ended
         best = _best(tried) if tried else None
-        verdict = best.verdict if best and outcome != "tool" else None
+        verdict = best.verdict if best else None
         if best is not None:
             candidate = Candidate((best.compiled.design,), origin="hls")
             self.run.publish(candidate, [_source(spec), *spec.context_files])
