@@ -52,7 +52,7 @@ from .ir import (
 )
 from .text_parser import parse
 
-__all__ = ["dump", "dump_function", "parse"]
+__all__ = ["describe", "dump", "parse"]
 
 _SIGNED_FROM = 16
 """Constants at least so wide are printed with a sign if the upper half of their bits is ones."""
@@ -67,11 +67,6 @@ def dump(module: Module, *, places: bool = False) -> str:
     for function in module.functions:
         lines += ["", *_FunctionText(function, places).lines()]
     return "\n".join(lines) + "\n"
-
-
-def dump_function(function: Function, *, places: bool = False) -> str:
-    """Return one function as text."""
-    return "\n".join(_FunctionText(function, places).lines()) + "\n"
 
 
 def describe(op: Op | Phi | Terminator) -> str:

@@ -57,7 +57,7 @@ def facts(draw: st.DrawFn) -> tuple[Fact, list[int]]:
     return fact, [v for v in range(32) if holds(fact, v)]
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     st.sampled_from(sorted(set(Opcode) - {Opcode.LOAD, Opcode.STORE, Opcode.CALL, Opcode.READ, Opcode.WRITE})),
     st.data(),

@@ -11,6 +11,7 @@ from rtlagent.hls.interpret import (
     OutOfStepsError,
     State,
     interpret,
+    run_function,
 )
 from rtlagent.hls.text import parse
 
@@ -161,6 +162,15 @@ def test_static_state_lives_and_local_state_does_not() -> None:
     state, machine = State(), Interpreter(parse(text))
     assert [machine.call({}, {}, state=state) for _ in range(3)] == [41 ^ 0xAA, 1, 43 ^ 0xAA]
     assert state.memories == {"count": [43]}
+
+
+def test_any_function_can_be_called() -> None:
+    module = parse(
+        "function f() 8 {\nentry:\n%r = call 8 g(4)\nreturn %r\n}\n"
+        "function g(%x 8) 8 {\nentry:\n%y = add 8 %x, 1\nreturn %y\n}"
+    )
+    assert interpret(module, {}, {}) == 5
+    assert run_function(module, module.functions[1], {"x": 9}, {}) == 10
 
 
 def test_streams_are_queues() -> None:

@@ -1,4 +1,4 @@
-"""End blocks where the hardware waits: after calls, and after divisions if wanted.
+"""End blocks where the hardware waits: after calls and divisions.
 
 ```
 entry:                                  entry:
@@ -16,13 +16,10 @@ from __future__ import annotations
 from rtlagent.hls.ir import DIVISIONS, Block, Function, Jump, Module, Op, Opcode
 from rtlagent.hls.options import HlsOptions, Remarks
 
-SPLIT_DIVISIONS = True
-"""Whether `run` ends blocks after divisions too."""
-
 
 def run(module: Module, options: HlsOptions, remarks: Remarks) -> None:
-    """Make every call the last operation of its block."""
-    split_waiting(module, divisions=SPLIT_DIVISIONS)
+    """Make every call and every division the last operation of its block."""
+    split_waiting(module, divisions=True)
 
 
 def split_waiting(module: Module, *, divisions: bool) -> None:
