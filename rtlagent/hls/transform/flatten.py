@@ -92,7 +92,9 @@ def _next(function: Function, refused: set[Block]) -> tuple[Loop, Loop] | None:
 
 def _allowed(loop: Loop) -> bool:
     directives = loop.header.directives
-    return directives is None or (directives.flatten is not False and not directives.pipeline_off)
+    if directives is None:
+        return True
+    return directives.flatten is not False and not directives.pipeline_off and not directives.dataflow
 
 
 def _chain(first: Block, last: Block) -> list[Block] | None:

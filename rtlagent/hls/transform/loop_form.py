@@ -28,28 +28,37 @@ from .ssa import remove_trivial_phis, repair, uses
 def simplify(function: Function) -> LoopForest:
     """Give every loop a preheader, one latch and exit blocks of its own; return the loops."""
     forest = find_loops(function)
-    # One change can unmake what the analysis says of another loop, so they are made one at a time.
-    while any(_simplify_once(function, loop) for loop in forest):
+    # Edges into headers are each loop's own, so that one analysis serves for all of them.
+    changed = False
+    for loop in forest:
+        if loop.preheader is None:
+            insert_block(function, f"{loop.header.name}.before", loop.entries, loop.header)
+            changed = True
+        if len(loop.latches) > 1:
+            insert_block(function, f"{loop.header.name}.next", loop.latches, loop.header)
+            _move_after(function, loop.latches[-1])
+            changed = True
+    if changed:
+        forest = find_loops(function)
+    while _separate_exits(function, forest):
         forest = find_loops(function)
     return forest
 
 
-def _simplify_once(function: Function, loop: Loop) -> bool:
-    if loop.preheader is None:
-        block = insert_block(function, f"{loop.header.name}.before", loop.entries, loop.header)
-        assert block.directives is None
-        return True
-    if len(loop.latches) > 1:
-        insert_block(function, f"{loop.header.name}.next", loop.latches, loop.header)
-        _move_after(function, loop.latches[-1])
-        return True
+def _separate_exits(function: Function, forest: LoopForest) -> bool:
+    """Give loops exit blocks of their own; tell whether there may be more to do."""
     sources = predecessors(function)
-    for target in dict.fromkeys(outside for _, outside in loop.exits):
-        inside = [s for s in sources[target] if s in loop]
-        if len(inside) != len(sources[target]):
-            insert_block(function, f"{loop.header.name}.left", inside, target)
-            return True
-    return False
+    changed: list[Loop] = []
+    for loop in forest:
+        # An edge may leave several loops at once: of nested ones only one at a time.
+        if any(other.header in loop or loop.header in other for other in changed):
+            continue
+        for target in exit_blocks(loop):
+            inside = [s for s in sources[target] if s in loop]
+            if len(inside) != len(sources[target]):
+                insert_block(function, f"{loop.header.name}.left", inside, target)
+                changed.append(loop)
+    return bool(changed)
 
 
 def _move_after(function: Function, place: Block) -> None:

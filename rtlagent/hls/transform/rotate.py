@@ -30,20 +30,25 @@ def run(module: Module, options: HlsOptions, remarks: Remarks) -> None:
     for function in module.functions:
         drop_unreachable(function)
         tried: set[Block] = set()
-        while (loop := _next(function, tried)) is not None:
-            tried.add(loop.header)
-            rotate(function, loop)
+        while found := _independent(function, tried):
+            for loop in found:
+                tried.add(loop.header)
+                rotate(function, loop)
             drop_unreachable(function)
         straighten(function)
         for loop in simplify(function):
             _note_trips(loop)
 
 
-def _next(function: Function, tried: set[Block]) -> Loop | None:
+def _independent(function: Function, tried: set[Block]) -> list[Loop]:
+    """Return loops to rotate, none inside another: what one rotation changes is outside of the other loops."""
+    chosen: list[Loop] = []
     for loop in simplify(function):
-        if loop.header not in tried and not loop.is_rotated and _exit_at_top(loop) is not None:
-            return loop
-    return None
+        if loop.header in tried or loop.is_rotated or _exit_at_top(loop) is None:
+            continue
+        if not any(other.header in loop for other in chosen):
+            chosen.append(loop)
+    return chosen
 
 
 def _exit_at_top(loop: Loop) -> tuple[Block, Block] | None:

@@ -42,13 +42,14 @@ def repair(function: Function, definitions: dict[Value, dict[Block, Value]]) -> 
     if not definitions:
         return
     sources = predecessors(function)
-    home = {v: block for block in function.blocks for v in (*block.phis, *block.ops)}
+    home = homes(function)
+    users = uses(function)
     made: list[tuple[Block, Phi]] = []
     for value, at in definitions.items():
         reader = Reader(value, at, sources, made)
         # A phi that was made to stand for the value is there from the start of its block on.
         reader.at_start.update({b: v for b, v in at.items() if isinstance(v, Phi) and v in b.phis})
-        reader.rewrite(function, home.get(value))
+        reader.rewrite(home.get(value), users.get(value, []))
     remove_trivial_phis(function, [phi for _, phi in made])
 
 
@@ -67,7 +68,6 @@ class Reader:
         self.at_start: dict[Block, Value] = {}
         self.sources = sources
         self.made = made
-        self.own: set[Phi] = set()
 
     def end(self, block: Block) -> Value:
         """Return the value at the end of a block."""
@@ -100,7 +100,6 @@ class Reader:
         else:
             phi = Phi(self.value.width, name=getattr(self.value, "name", ""), place=getattr(self.value, "place", None))
             self.at_start[block] = phi
-            self.own.add(phi)
             for source in before:
                 phi.incoming[source] = self.end(source)
             block.phis.append(phi)
@@ -109,29 +108,24 @@ class Reader:
         self.at_start[block] = found
         return found
 
-    def rewrite(self, function: Function, home: Block | None) -> None:
-        """Replace every use of the value."""
+    def rewrite(self, home: Block | None, users: list[tuple[Block, Op | Phi | None]]) -> None:
+        """Replace the value in its users, as `uses` lists them; those in its own block come after it and stay."""
         value = self.value
-        for block in function.blocks:
-            for phi in block.phis:
-                if phi in self.own:
-                    continue
-                for source, used in phi.incoming.items():
-                    if used is value:
-                        phi.incoming[source] = self.end(source)
-            if block is home:
+        for block, user in users:
+            if isinstance(user, Phi):
+                user.incoming[block] = self.end(block)
+            elif block is home:
                 continue
-            for op in block.ops:
-                if value in op.args:
-                    here = self.start(block)
-                    op.args = [here if a is value else a for a in op.args]
-                if op.predicate is value:
-                    op.predicate = self.start(block)
-            end = block.terminator
-            if isinstance(end, Branch) and end.condition is value:
-                end.condition = self.start(block)
-            elif isinstance(end, Switch | Return) and end.value is value:
-                end.value = self.start(block)
+            elif isinstance(user, Op):
+                here = self.start(block)
+                user.args = [here if a is value else a for a in user.args]
+                user.predicate = here if user.predicate is value else user.predicate
+            else:
+                end = block.terminator
+                if isinstance(end, Branch):
+                    end.condition = self.start(block)
+                elif isinstance(end, Switch | Return):
+                    end.value = self.start(block)
 
 
 def remove_trivial_phis(function: Function, candidates: list[Phi] | None = None) -> dict[Value, Value]:

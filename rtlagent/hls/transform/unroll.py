@@ -172,4 +172,6 @@ def _set_directives(loop: Loop, copies: int, trips: int | None) -> None:
     if directives is None:
         directives = loop.header.directives = LoopDirectives()
     directives.unroll = 1
+    directives.trip_min = None if directives.trip_min is None else -(-directives.trip_min // copies)
+    directives.trip_max = None if directives.trip_max is None else -(-directives.trip_max // copies)
     directives.known_trips = None if trips is None or len(loop.exits) != 1 else -(-trips // copies)

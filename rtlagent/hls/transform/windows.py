@@ -31,9 +31,13 @@ MOST_CARRIED = 16
 
 def slide(function: Function) -> None:
     """Make windows in the innermost loops of a function."""
-    for loop in simplify(function):
+    forest = simplify(function)
+    # A window changes neither the control flow nor what is known of subscripts.
+    subscripts = Subscripts(Ranges(function, forest))
+    tree = Dominators.of(function)
+    for loop in forest:
         if loop.is_innermost and loop.latch is not None and loop.preheader is not None:
-            _slide_in(function, loop)
+            _slide_in(function, loop, subscripts, tree)
 
 
 @dataclass
@@ -44,9 +48,7 @@ class _Window:
     behind: dict[Op, int]
 
 
-def _slide_in(function: Function, loop: Loop) -> None:
-    subscripts = Subscripts(Ranges(function))
-    tree = Dominators.of(function)
+def _slide_in(function: Function, loop: Loop, subscripts: Subscripts, tree: Dominators) -> None:
     groups: dict[Memory, list[Op]] = {}
     stored: set[Memory] = set()
     for block in loop.blocks:
