@@ -30,8 +30,9 @@ INTRINSICS = frozenset(
 )
 
 
-def lower_intrinsic(b: Builder, name: str, args: list[Value]) -> Any:
+def lower_intrinsic(b: Builder, full_name: str, args: list[Value]) -> Any:
     """Return the result of an intrinsic; a tuple for those that also tell an overflow."""
+    name = full_name.split(".")[0]
     first = args[0]
     width = first.width
     if name == "expect":

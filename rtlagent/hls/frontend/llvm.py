@@ -12,9 +12,8 @@ from functools import cache
 from typing import Any
 
 from rtlagent.errors import CSourceError
-from rtlagent.hls.frontend.llvm_module import Function, GlobalVariable, LlvmModule, Symbol
-from rtlagent.hls.frontend.llvm_text import Type, read_named_types
-from rtlagent.hls.ir import Place
+from rtlagent.hls.frontend.debug_info import DebugInfo
+from rtlagent.hls.frontend.llvm_module import LlvmModule
 
 _SMALL = 60
 """Instructions (unoptimised) up to which a function is inlined at every call."""
@@ -39,45 +38,6 @@ class TextFunction:
     """Debug locations of calls through pointers."""
     globals: set[str] = field(default_factory=set)
     markers: set[int] = field(default_factory=set)
-
-
-@dataclass
-class DebugInfo:
-    """Lines and names, from the module's metadata."""
-
-    path: str
-    locations: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    """Metadata number -> (line, column, scope)."""
-    scopes: dict[int, tuple[int | None, int | None]] = field(default_factory=dict)
-    """Scope -> (outer scope, file)."""
-    files: dict[int, str] = field(default_factory=dict)
-    variables: dict[int, str] = field(default_factory=dict)
-    loops: dict[int, int] = field(default_factory=dict)
-    """llvm.loop metadata -> location of the loop's start."""
-
-    def place(self, instruction: str) -> Place | None:
-        """Return where in the source an instruction's text comes from."""
-        found = _LOCATION.search(instruction)
-        return self.at(int(found[1])) if found else None
-
-    def at(self, number: int) -> Place | None:
-        """Return the place of a debug location."""
-        known = self.locations.get(number)
-        if known is None or known[0] == 0:
-            return None
-        line, column, scope = known
-        return Place(self._file(scope), line, column)
-
-    def _file(self, scope: int) -> str:
-        seen: set[int] = set()
-        current: int | None = scope
-        while current is not None and current in self.scopes and current not in seen:
-            seen.add(current)
-            outer, file = self.scopes[current]
-            if file is not None and file in self.files:
-                return self.files[file]
-            current = outer
-        return self.path
 
 
 def read_functions(text: str) -> dict[str, TextFunction]:
@@ -237,39 +197,6 @@ def _llvm() -> Any:
     return llvm
 
 
-def read_debug_info(text: str, path: str) -> DebugInfo:
-    """Read locations, scopes, files, variables and loops from a module's text."""
-    info = DebugInfo(path)
-    for line in text.splitlines():
-        if not line.startswith("!"):
-            continue
-        found = re.match(r"!(\d+) = (?:distinct )?!(\w*)(.*)$", line)
-        if not found:
-            continue
-        number, kind, rest = int(found[1]), found[2], found[3]
-        if kind == "DILocation":
-            values = dict(re.findall(r"(\w+): !?(\d+)", rest))
-            info.locations[number] = (
-                int(values.get("line", 0)),
-                int(values.get("column", 0)),
-                int(values.get("scope", 0)),
-            )
-        elif kind in ("DISubprogram", "DILexicalBlock", "DILexicalBlockFile"):
-            outer, file = re.search(r"\bscope: !(\d+)", rest), re.search(r"\bfile: !(\d+)", rest)
-            info.scopes[number] = (int(outer[1]) if outer else None, int(file[1]) if file else None)
-        elif kind == "DIFile":
-            name = re.search(r'filename: "([^"]*)"', rest)
-            info.files[number] = name[1] if name else path
-        elif kind == "DILocalVariable":
-            name = re.search(r'name: "([^"]*)"', rest)
-            info.variables[number] = name[1] if name else ""
-        elif kind == "" and rest.startswith("{"):
-            parts = re.findall(r"!(\d+)", rest)
-            if len(parts) > 1 and int(parts[0]) == number:
-                info.loops[number] = int(parts[1])
-    return info
-
-
 def read_value_names(text: str, info: DebugInfo) -> dict[tuple[str, str], str]:
     """Return (function, value) -> the C variable that the value becomes, from `#dbg_value` records."""
     names: dict[tuple[str, str], str] = {}
@@ -280,16 +207,7 @@ def read_value_names(text: str, info: DebugInfo) -> dict[tuple[str, str], str]:
             function = header[1].strip('"')
             continue
         found = re.match(r"\s+#dbg_value\(\S+ %([-\w.$]+), !(\d+), !DIExpression\(\)", line)
-        if found and info.variables.get(int(found[2])):
-            names.setdefault((function, found[1]), info.variables[int(found[2])])
+        variable = info.variable(int(found[2])) if found else None
+        if found and variable is not None and variable.name:
+            names.setdefault((function, found[1]), variable.name)
     return names
-
-
-def names_global(operand: Any) -> bool:
-    """Tell whether an operand is a global variable or a function."""
-    return isinstance(operand, GlobalVariable | Function | Symbol)
-
-
-def named_types(text: str) -> dict[str, Type]:
-    """Read the module's named struct types."""
-    return read_named_types(text)

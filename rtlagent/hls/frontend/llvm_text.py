@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,8 @@ class StructType:
 
     fields: tuple[Type, ...]
     packed: bool = False
+    is_union: bool = False
+    """A C union, of which `fields` are the greatest member and padding."""
 
     @property
     def align(self) -> int:
@@ -377,9 +379,12 @@ def read_named_types(module_text: str) -> dict[str, Type]:
         solved = []
         for name, text in pending.items():
             try:
-                named[name] = Reader(text, named).type()
+                kind = Reader(text, named).type()
             except UnreadableTextError:
                 continue
+            if isinstance(kind, StructType) and name.startswith(("%union.", '%"union.')):
+                kind = replace(kind, is_union=True)
+            named[name] = kind
             solved.append(name)
         if not solved:
             break

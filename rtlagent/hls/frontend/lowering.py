@@ -2,54 +2,44 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
 
 from rtlagent.errors import CSourceError, suggestion
 from rtlagent.hls.check import check
-from rtlagent.hls.frontend.address import Pointer
-from rtlagent.hls.frontend.c_types import CTypes
-from rtlagent.hls.frontend.copies import check_copy
+from rtlagent.hls.frontend.access import Memories
+from rtlagent.hls.frontend.debug_info import DebugInfo
 from rtlagent.hls.frontend.directives import Directives, label_loops
-from rtlagent.hls.frontend.instructions import FunctionLowering, Lowered, Scope, make_params
+from rtlagent.hls.frontend.instructions import FunctionLowering, Scope
+from rtlagent.hls.frontend.layout import Array, Node, Record, Scalar
 from rtlagent.hls.frontend.llvm import (
-    DebugInfo,
-    TextFunction,
     call_order,
     choose_shared,
-    names_global,
     prepare,
     reachable,
-    read_debug_info,
     read_functions,
     read_value_names,
 )
-from rtlagent.hls.frontend.llvm_text import (
-    ArrayType,
-    FloatType,
-    Image,
-    IntType,
-    PtrType,
-    Reader,
-    StructType,
-    Type,
-    UnreadableTextError,
-    VoidType,
-    read_named_types,
-)
-from rtlagent.hls.frontend.objects import Object, scalar_width
-from rtlagent.hls.frontend.points_to import PointsTo, check_access
-from rtlagent.hls.frontend.source import ELEMENT, EXTENT, TopText, find_top, insert_probes, loop_labels
+from rtlagent.hls.frontend.llvm_module import Function as LlvmFunction
+from rtlagent.hls.frontend.llvm_module import LlvmModule
+from rtlagent.hls.frontend.llvm_text import Reader, StructType, read_named_types
+from rtlagent.hls.frontend.objects import Object
+from rtlagent.hls.frontend.pointers import Form, Numbering, Pointer, form_of
+from rtlagent.hls.frontend.points_to import PointsTo
+from rtlagent.hls.frontend.reach import Reach
+from rtlagent.hls.frontend.settle import Accessed, gather, settle
+from rtlagent.hls.frontend.signature import Parameter, Signature
+from rtlagent.hls.frontend.source import TopText, find_top, insert_probes, loop_labels
+from rtlagent.hls.frontend.variables import Variables
 from rtlagent.hls.interface import Argument
-from rtlagent.hls.ir import Function, Memory, MemoryKind, Module, Param, Place
+from rtlagent.hls.ir import Const, Function, Memory, MemoryKind, Module, Opcode, Param, Place, Value
 from rtlagent.hls.options import Clang, HlsOptions, Remarks
 from rtlagent.hls.pragmas import MarkedSource, mark_pragmas
 from rtlagent.types import SourceFile
 
 _CPP = frozenset({".cc", ".cpp", ".cxx"})
-_GLOBAL = re.compile(r"^@(?:\"[^\"]*\"|[-\w.$]+) = (.*?)\b(global|constant) (.*)$", re.S)
 
 
 @dataclass(frozen=True)
@@ -101,26 +91,22 @@ class _Lowering:
         self.found = found
         self.text = text
         self.functions = read_functions(text)
-        self.first_info = read_debug_info(text, source.path)
+        self.first_info = DebugInfo(text, source.path)
         self.top = self._find_symbol()
-        self.c_types = CTypes(text)
-        self.assumed: dict[Object, str] = {}
-        """Argument objects whose extent nobody told -> argument."""
+        self._numbers = itertools.count(1)
 
     def run(self) -> LoweredC:
         order = call_order(self.functions, self.top, self.first_info)
         self._check_indirect(order)
         never, always = self._inline_pragmas()
         shared = choose_shared(self.functions, order, never, always)
-        self.llvm = prepare(self.text, order, shared)
-        cleaned = str(self.llvm)
-        self.info = read_debug_info(cleaned, self.source.path)
-        self.named = read_named_types(cleaned)
+        llvm = prepare(self.text, order, shared)
+        self.info = DebugInfo(str(llvm), self.source.path)
+        self.named = read_named_types(str(llvm))
         kept = [n for n in order if n in shared or n == self.top]
-        llvm_functions = {f.name: f for f in self.llvm.functions if f.name in kept}
-        points_to = self._objects(llvm_functions)
-        self._analyse(points_to, llvm_functions)
-        return self._write(points_to, llvm_functions, kept, read_value_names(cleaned, self.info))
+        by_name = {f.name: f for f in llvm.functions}
+        functions = [by_name[n] for n in kept]
+        return self._lower(llvm, functions)
 
     def _find_symbol(self) -> str:
         top = self.options.top
@@ -155,342 +141,196 @@ class _Lowering:
                     (never if "off" in pragma.options else always).add(name)
         return never, always
 
-    # --- objects
+    # --- objects and pointers
 
-    def _objects(self, functions: dict[str, Any]) -> PointsTo:
-        points_to = PointsTo({}, {}, self.named)
-        outside = self._outside_globals()
-        for variable in self.llvm.global_variables:
-            if ELEMENT in variable.name or EXTENT in variable.name or variable.name.startswith("llvm."):
-                continue
-            thing = self._global_object(variable, len(points_to.objects) + 1, outside)
-            if thing is not None:
-                points_to.objects[variable.name] = thing
-        count = len(points_to.objects)
-        for name, function in functions.items():
-            for block in function.blocks:
-                for ins in block.instructions:
-                    if ins.opcode == "alloca":
-                        count += 1
-                        points_to.allocas[name, ins.name] = self._alloca_object(ins, count)
-        self.argument_objects: dict[str, Object] = {}
-        for number, argument in enumerate(functions[self.top].arguments):
-            if str(argument.type) == "ptr":
-                count += 1
-                thing = self._argument_object(argument, number, count)
-                self.argument_objects[argument.name] = thing
-                points_to.tops[self.top, argument.name] = {(thing, 0)}
-        for thing in (*points_to.objects.values(), *points_to.allocas.values(), *self.argument_objects.values()):
-            thing.find_leaves()
-        return points_to
-
-    def _outside_globals(self) -> set[str]:
-        """Return the globals that code outside the top function's call tree reaches, or might."""
-        if "main" in self.functions and self.top != "main":
-            names = reachable(self.functions, "main", skip=self.top)
-            return set().union(*(self.functions[n].globals for n in names)) if names else set()
-        if self.top == "main":
-            return set()
-        return {
-            v.name
-            for v in self.llvm.global_variables
-            if not re.search(r" = (?:dso_local )?(?:internal|private)", str(v))
-        }
-
-    def _may_be_written(self, name: str) -> bool:
-        """Tell whether some function may write a global: anything but loads of it, or of elements of it, counts."""
-        mention = re.compile(rf"@{re.escape(name)}(?![-\w.$])")
-        for body in re.findall(r"^define .*?^}$", self.text, re.M | re.S):
-            lines = [line for line in body.splitlines() if not line.lstrip().startswith("#dbg")]
-            waiting = [mention]
-            while waiting:
-                pattern = waiting.pop()
-                for line in lines:
-                    if not pattern.search(line):
-                        continue
-                    step = re.match(r"\s+(%[-\w.$]+) = getelementptr ", line)
-                    if step:
-                        waiting.append(re.compile(rf"{re.escape(step[1])}(?![-\w.$])(?! = )"))
-                    elif not re.match(r"\s+%[-\w.$]+ = load ", line):
-                        return True
-        return False
-
-    def _global_object(self, variable: Any, number: int, outside: set[str]) -> Object | None:
-        text = re.sub(r"(, (?:align \d+|section \"[^\"]*\"|comdat.*|!dbg !\d+))+\s*$", "", str(variable).strip())
-        found = _GLOBAL.match(text)
-        if not found:
-            return None
-        name = variable.name
-        constant = found[2] == "constant"
-        reader = Reader(found[3], self.named)
-        try:
-            kind = reader.type()
-            image = reader.constant(kind) if reader.peek() else None
-        except UnreadableTextError:
-            return None
-        basic = self.c_types.global_variable(name)
-        is_port = not constant and name in outside and image is not None
-        if is_port and image is not None and any(image.data) and not self._may_be_written(name):
-            is_port = False  # a table that is not declared const
-        if is_port and image is not None and image.pointers:
-            self.remarks.note("GLOBAL_INSIDE", f"{name} holds pointers: it stays inside the module")
-            is_port = False
-        return Object(
-            re.sub(r"\W", "_", name.rsplit(".", 1)[-1] if not name.startswith(".") else name).strip("_") or "g",
-            kind,
-            MemoryKind.PARAM if is_port else MemoryKind.STATIC,
-            number,
-            image=None if is_port else (image or Image(bytearray(kind.size))),
-            argument=name if is_port else "",
-            signed=bool(basic and basic.signed),
+    def _lower(self, llvm: LlvmModule, functions: list[LlvmFunction]) -> LoweredC:
+        top = next(f for f in functions if f.name == self.top)
+        variables = Variables(
+            llvm, self.info, self.named, self.text, self.functions, self.top, self.remarks, self._number
         )
-
-    def _alloca_object(self, ins: Any, number: int) -> Object:
-        text = str(ins)
-        place = self.info.place(text)
-        reader = Reader(_allocated(text), self.named)
-        kind = reader.type()
-        if reader.peek() == ",":
-            where = f"{place.path}:{place.line}:{place.column}" if place else self.source.path
-            hint = "give it a constant size"
-            raise CSourceError("an array whose size only the run knows cannot become hardware", where=where, hint=hint)
-        name = re.sub(r"(\.(addr|sroa|i|\d+)\d*)+$", "", ins.name)
-        return Object(re.sub(r"\W", "_", name) or "local", kind, MemoryKind.LOCAL, number, place=place)
-
-    def _argument_object(self, argument: Any, number: int, tag: int) -> Object:
-        name = self._argument_name(argument, number)
-        if re.search(r"\b(?:byval|sret)\b", str(argument)):
-            self._refuse(f"{name} is a structure by value", "pass the structure by pointer")
-        element = self._probe(ELEMENT + name)
-        kind: Type = element.element if isinstance(element, ArrayType) else IntType(8)
-        extent = self._probe(EXTENT + name)
-        count = extent.count if isinstance(extent, ArrayType) else None
-        count = count or self._pragma_depth(name) or self._caller_extent(number, kind)
-        if isinstance(kind, VoidType) or not kind.size:
-            self._refuse(f"{name} points to nothing that has a size", "give it an element type")
-        basic = self.c_types.arguments(self.top).get(number + 1)
-        thing = Object(
-            re.sub(r"\W", "_", name),
-            ArrayType(count or 1, kind),
-            MemoryKind.PARAM,
-            tag,
-            argument=name,
-            signed=bool(basic and basic.signed),
+        shared = {f.name: f for f in functions if f is not top}
+        points_to = PointsTo(variables.globals(), self.named, shared)
+        locals_: list[Object] = []
+        for function in functions:
+            for ins, thing in variables.locals(function).items():
+                points_to.targets[ins] = {thing: Reach()}
+                locals_.append(thing)
+        signature = Signature(
+            llvm, self.info, self.named, self.found, self.marked.pragmas, self._top_place(), self._number
         )
-        if count is None:
-            self.assumed[thing] = name
-        return thing
+        parameters = signature.parameters(top)
+        for parameter in parameters:
+            if parameter.thing is not None:
+                points_to.targets[parameter.parts[0]] = {parameter.thing: Reach()}
+        points_to.run(functions)
+        accessed = gather(points_to, functions, self.named)
+        self._check_extents(accessed, signature)
+        settle(accessed)
+        things = [*points_to.objects.values(), *locals_, *(p.thing for p in parameters if p.thing is not None)]
+        _name_uniquely(things)
+        return self._write(functions, points_to, accessed, things, parameters)
 
-    def _refuse(self, message: str, hint: str) -> None:
-        line = 0
-        if self.found is not None:
-            line = self.source.text.count("\n", 0, min(self.found.name_at, len(self.source.text))) + 1
-        raise CSourceError(message, where=f"{self.source.path}:{line}", hint=hint)
+    def _number(self) -> int:
+        return next(self._numbers)
 
-    def _argument_name(self, argument: Any, number: int) -> str:
-        if self.found is not None and number < len(self.found.parameters) and self.found.parameters[number].name:
-            return self.found.parameters[number].name
-        return str(argument.name) or f"arg{number}"
-
-    def _probe(self, name: str) -> Type | None:
-        for variable in self.llvm.global_variables:
-            if re.search(rf"(?:^|[^A-Za-z_]){re.escape(name)}(?:\.\d+)?$", variable.name):
-                found = _GLOBAL.match(str(variable).strip())
-                if found:
-                    return Reader(found[3], self.named).type()
-        return None
-
-    def _pragma_depth(self, name: str) -> int | None:
-        for pragma in self.marked.pragmas:
-            if pragma.kind == "interface" and name in (pragma.options.get("port"), pragma.options.get("variable")):
-                depth = pragma.number_of("depth")
-                if depth:
-                    return depth
-        return None
-
-    def _caller_extent(self, number: int, kind: Type) -> int | None:
-        """Return the extent of what callers in the same file pass, if they agree on its size."""
-        sizes = set()
-        for function in self.llvm.functions:
-            instructions = {i.name: i for b in function.blocks for i in b.instructions if i.name}
-            for block in function.blocks:
-                for ins in block.instructions:
-                    if ins.opcode != "call":
-                        continue
-                    operands = list(ins.operands)
-                    if operands[-1].name == self.top and number < len(operands) - 1:
-                        sizes.add(self._passed_size(operands[number], instructions))
-        if not sizes or None in sizes or not kind.size:
+    def _top_place(self) -> Place | None:
+        if self.found is None:
             return None
-        return max(s for s in sizes if s is not None) // kind.size or None
+        return Place(self.source.path, self.marked.text.count("\n", 0, self.found.name_at) + 1)
 
-    def _passed_size(self, operand: Any, instructions: dict[str, Any]) -> int | None:
-        text = str(operand).strip()
-        try:
-            if names_global(operand):
-                found = _GLOBAL.match(text)
-                return Reader(found[3], self.named).type().size if found else None
-            if " alloca " in text:
-                return Reader(_allocated(text), self.named).type().size
-            if " = getelementptr " in text and operand.name in instructions:
-                base, *steps = instructions[operand.name].operands
-                if all(re.fullmatch(r"i\d+ 0", str(o)) for o in steps):
-                    return self._passed_size(base, instructions)
-        except UnreadableTextError:
-            return None
-        return None
-
-    # --- analysis
-
-    def _analyse(self, points_to: PointsTo, functions: dict[str, Any]) -> None:
-        points_to.seed()
-        shared = {n: f for n, f in functions.items() if n != self.top}
-        for _ in range(100):
-            points_to.changed = False
-            for function in functions.values():
-                points_to.visit(function, shared)
-            if not points_to.changed:
-                break
-        everything = [(name, i) for name, f in functions.items() for b in f.blocks for i in b.instructions]
-        for name, ins in everything:
-            self._check_instruction(points_to, name, ins)
-        while any([self._check_copy(points_to, name, ins) for name, ins in everything]):  # noqa: C419 - check them all
-            pass
-        self._check_extents(points_to)
-        for targets in points_to.tops.values():
-            for thing, offset in targets:
-                if offset < 0:
-                    thing.make_raw("an address inside it is computed by bytes")
-        self._flatten_dynamic(points_to, functions)
-
-    def _check_instruction(self, points_to: PointsTo, name: str, ins: Any) -> None:
-        if ins.opcode not in ("load", "store"):
-            return
-        operands = list(ins.operands)
-        pointer = operands[0] if ins.opcode == "load" else operands[1]
-        text = str(ins.type if ins.opcode == "load" else operands[0].type)
-        try:
-            kind = Reader(text, self.named).type()
-        except UnreadableTextError:
-            return
-        if isinstance(kind, IntType | PtrType | FloatType):
-            place = self.info.place(str(ins))
-            what = f"line {place.line} accesses it against its type" if place else "it is accessed against its type"
-            check_access(points_to.targets(name, pointer), kind, what)
-
-    def _check_copy(self, points_to: PointsTo, name: str, ins: Any) -> bool:
-        if ins.opcode != "call":
-            return False
-        operands = list(ins.operands)
-        callee = operands[-1].name
-        what = callee.removeprefix("llvm.").split(".")[0]
-        if what not in ("memcpy", "memmove", "memset"):
-            return False
-        sides = [points_to.targets(name, operands[0])]
-        if what != "memset":
-            sides.append(points_to.targets(name, operands[1]))
-        size = re.fullmatch(r"i\d+ (\d+)", str(operands[2]).strip())
-        return check_copy(sides, int(size[1]) if size else None)
-
-    def _check_extents(self, points_to: PointsTo) -> None:
+    def _check_extents(self, accessed: Accessed, signature: Signature) -> None:
         """Refuse a pointer argument that is indexed though nobody told its extent."""
-        for (function, value), step in points_to.steps.items():
-            for thing, _ in points_to.tops.get((function, value), ()):
-                walks = step.first_stride or (step.byte and step.terms[0][1] >= thing.size)
-                if thing in self.assumed and walks:
-                    name = self.assumed[thing]
-                    self._refuse(
-                        f"how many elements {name} has is not known",
-                        f"declare it as an array with its size, or add `#pragma HLS interface port={name} depth=N`",
-                    )
+        for access in accessed.accesses:
+            thing = access.thing
+            inside = access.reach.is_constant and 0 <= access.reach.start <= thing.size - access.size
+            if thing.assumed and not inside and not self._within_element(thing, access.reach, access.size):
+                signature.refuse(
+                    f"how many elements {thing.argument} has is not known",
+                    f"declare it as an array with its size, or add `#pragma HLS interface port={thing.argument} depth=N`",
+                )
 
-    def _flatten_dynamic(self, points_to: PointsTo, functions: dict[str, Any]) -> None:
-        """Merge dimensions of what pointers reach whose offset only the run decides: they walk across rows."""
-        for (name, value), targets in points_to.tops.items():
-            function = functions.get(name)
-            if function is None or (name, value) in points_to.allocas or (name, value) in points_to.steps:
-                continue
-            if name == self.top and value in self.argument_objects:
-                continue
-            for thing, _ in targets:
-                thing.flat = True
+    def _within_element(self, thing: Object, reach: Reach, size: int) -> bool:
+        """Tell whether subscripts of arrays inside the one element are all that moves an access."""
+        return 0 <= reach.start <= thing.size - size and all(0 < s.extent <= thing.size for s in reach.strides)
 
     # --- writing
 
     def _write(
-        self, points_to: PointsTo, functions: dict[str, Any], kept: list[str], names: dict[tuple[str, str], str]
+        self,
+        functions: list[LlvmFunction],
+        points_to: PointsTo,
+        accessed: Accessed,
+        things: list[Object],
+        parameters: list[Parameter],
     ) -> LoweredC:
-        things = [*points_to.objects.values(), *points_to.allocas.values(), *self.argument_objects.values()]
-        self._name_uniquely(things)
-        tags = {name: thing.number for name, thing in points_to.objects.items()}
-        scope = Scope(self.info, points_to, tags, {t.number: t for t in things}, names, self.remarks)
-        made: dict[str, Function] = {}
+        numbers = {name: thing.number for name, thing in points_to.objects.items()}
+        shift = max((t.size for t in things), default=1).bit_length() + 1
+        numbering = Numbering(numbers, shift, max(1, (next(self._numbers) - 1).bit_length()))
+        memories = Memories(points_to, numbering, lambda t, key: self.info.leaf(t.debug_type, key)[0])
+        names = read_value_names(str(functions[0].module), self.info)
+        scope = Scope(self.info, points_to, memories, accessed, names, self.remarks)
+        made: list[Function] = []
         lowerings: list[FunctionLowering] = []
-        for name in kept:
-            function, values = self._declare(functions[name], scope)
-            made[name] = function
-            if name != self.top:
-                scope.functions[name] = function
-            lowering = FunctionLowering(scope, functions[name], function, values)
+        for llvm in functions:
+            function = Function(self.options.top if llvm.name == self.top else re.sub(r"\W", "_", llvm.name))
+            lowering = FunctionLowering(scope, llvm, function)
+            if llvm.name == self.top:
+                self._declare_top(lowering, parameters)
+            else:
+                self._declare(lowering)
+                scope.functions[llvm.name] = function
             lowering.run()
+            made.append(function)
             lowerings.append(lowering)
-        for thing in things:
-            if thing.kind is MemoryKind.STATIC and not thing.written:
-                for memory in thing.memories.values():
-                    memory.kind = MemoryKind.ROM
-        memories = [m for t in things for m in t.memories.values()]
-        functions_in_order = [made[n] for n in reversed(kept)]
-        module = Module(made[self.top], functions_in_order, memories)
+        stored = {op.memory for f in made for b in f.blocks for op in b.ops if op.opcode is Opcode.STORE}
+        found = [m for t in things for m in t.memories.values()]
+        for memory in found:
+            if memory.kind is MemoryKind.STATIC and memory not in stored:
+                memory.kind = MemoryKind.ROM
+        self._sign(things)
+        module = Module(made[-1], made[::-1], found)
         self._directives(module, lowerings, things)
         check(module)
-        return LoweredC(module, self._arguments(module, points_to))
+        return LoweredC(module, self._arguments(module, parameters, points_to))
 
-    def _name_uniquely(self, things: list[Object]) -> None:
-        taken: set[str] = set()
-        for thing in sorted(things, key=lambda t: t.kind is not MemoryKind.PARAM):
-            base, number = thing.name, 2
-            while thing.name in taken:
-                thing.name = f"{base}_{number}"
-                number += 1
-            taken.add(thing.name)
+    def _sign(self, things: list[Object]) -> None:
+        for thing in things:
+            for key, memory in thing.memories.items():
+                basic = self.info.leaf(thing.debug_type, key)[1]
+                memory.signed = basic.signed if basic is not None else thing.signed
 
-    def _declare(self, llvm: Any, scope: Scope) -> tuple[Function, dict[str, Lowered]]:
-        before_name = re.split(r"\bdefine\b", str(llvm), maxsplit=1)[1].split("@", 1)[0].rstrip()
-        kind = (
-            StructType(()) if before_name.endswith(("}", "]")) else Reader(before_name.split()[-1], self.named).type()
-        )
-        name = self.options.top if llvm.name == self.top else re.sub(r"\W", "_", llvm.name)
-        place = self._function_place(llvm.name)
-        function = Function(name, width=0 if isinstance(kind, VoidType) else scalar_width(kind), place=place)
-        if isinstance(kind, StructType | ArrayType):
-            self._refuse(f"{name} returns a structure", "return it through a pointer")
-        if llvm.name != self.top:
-            params, values = make_params(llvm, lambda t: Reader(t, self.named).type(), scope.points_to)
-            function.params = params
-            return function, values
-        result = self.c_types.result(self.top)
-        function.signed = bool(result and result.signed)
-        given: dict[str, Lowered] = {}
-        basics = self.c_types.arguments(self.top)
-        for number, argument in enumerate(llvm.arguments):
-            if argument.name in self.argument_objects:
-                thing = self.argument_objects[argument.name]
-                given[argument.name] = Pointer(frozenset({(thing, 0)}), thing)
-                continue
-            basic = basics.get(number + 1)
-            width = scalar_width(Reader(str(argument.type), self.named).type())
-            param = Param(
-                self._argument_name(argument, number), width, signed=bool(basic and basic.signed), place=place
+    def _width_of_result(self, llvm: LlvmFunction) -> tuple[int, bool]:
+        """Return the bits of a function's result, and whether it is a pointer."""
+        before = str(llvm).split(f"@{llvm.name}(" if f"@{llvm.name}(" in str(llvm) else '@"', 1)[0].rstrip()
+        text = before[before.rindex(" ", 0, _type_start(before)) + 1 :]
+        if text == "void":
+            return 0, False
+        kind = Reader(text, self.named).type()
+        if isinstance(kind, StructType):
+            return 64 * len(kind.fields), False
+        return (kind.size * 8 if not hasattr(kind, "width") else kind.width), text == "ptr"
+
+    def _declare_top(self, lowering: FunctionLowering, parameters: list[Parameter]) -> None:
+        function, llvm = lowering.function, lowering.llvm
+        function.place = self._top_place()
+        width, is_pointer = self._width_of_result(llvm)
+        if is_pointer:
+            raise CSourceError(
+                f"{self.options.top} returns a pointer",
+                where=f"{self.source.path}:{function.place.line if function.place else 0}",
+                hint="return an index into the array",
             )
-            function.params.append(param)
-            given[argument.name] = param
-        return function, given
+        result = self.info.result_type(self.top)
+        basic = self.info.basic(result)
+        function.width = min(width, self.info.size(result) * 8) if width > 64 and self.info.size(result) else width
+        function.signed = bool(basic and basic.signed) and not self.info.is_record(result)
+        copies = [self._declare_parameter(lowering, p) for p in parameters]
 
-    def _function_place(self, name: str) -> Place | None:
-        if name == self.top and self.found is not None:
-            line = self.marked.text.count("\n", 0, self.found.name_at) + 1
-            return Place(self.source.path, line)
-        return None
+        def entry() -> None:
+            for copy in copies:
+                copy()
+
+        lowering.entry = entry
+
+    def _declare_parameter(self, lowering: FunctionLowering, parameter: Parameter):  # type: ignore[no-untyped-def]
+        """Declare a parameter; return what has to be written at the function's entry."""
+        function, scope, b = lowering.function, lowering.scope, lowering.b
+        thing = parameter.thing
+        if thing is not None:
+            targets = scope.points_to.targets[parameter.parts[0]]
+            pointer = Pointer(targets, form_of(targets), origin=targets)
+            lowering.values[parameter.parts[0]] = pointer
+            if not parameter.by_value:
+                return lambda: None
+        basic = self.info.basic(parameter.type)
+        widths = [lowering.width(part.type) for part in parameter.parts] if thing is None else []
+        record = thing is not None or self.info.is_record(parameter.type)
+        width = parameter.size * 8 if record else widths[0]
+        param = Param(parameter.name, width, signed=bool(basic and basic.signed) and not record, place=parameter.place)
+        function.params.append(param)
+
+        def slice_of(at: int, bits: int) -> Value:
+            wide = param if at == 0 else b.op(Opcode.LSHR, width, [param, Const(at, 16)])
+            return b.resize(wide, bits)
+
+        def entry() -> None:
+            if thing is None:
+                for number, (part, bits) in enumerate(zip(parameter.parts, widths, strict=True)):
+                    lowering.values[part] = slice_of(64 * number, bits)
+                return
+            for at, size in _scalar_places(thing.tree):
+                moved = lowering.moved(pointer, at)
+                lowering.accesses.store(moved, slice_of(8 * at, 8 * size))
+
+        return entry
+
+    def _declare(self, lowering: FunctionLowering) -> None:
+        """Declare a function that stays a function."""
+        function, scope, llvm = lowering.function, lowering.scope, lowering.llvm
+        forms: list[Form | None] = []
+        for number, argument in enumerate(llvm.arguments):
+            name = re.sub(r"\W", "_", argument.name) or f"p{number}"
+            if argument.type == "ptr":
+                targets = scope.points_to.targets.get(argument, {})
+                form = form_of(targets)
+                forms.append(form)
+                held = None
+                if form.thing is None or form.unit:
+                    held = Param(name, lowering.pointers.width(form))
+                    function.params.append(held)
+                lowering.values[argument] = lowering.pointers.unpacked(held, form, targets)
+            else:
+                forms.append(None)
+                param = Param(name, lowering.width(argument.type))
+                function.params.append(param)
+                lowering.values[argument] = param
+        scope.parameters[llvm.name] = forms
+        width, is_pointer = self._width_of_result(llvm)
+        if is_pointer:
+            form = form_of(scope.points_to.returned.get(llvm.name, {}))
+            scope.results[llvm.name] = form
+            width = lowering.pointers.width(form) if form.thing is None or form.unit else 0
+        function.width = width
 
     def _directives(self, module: Module, lowerings: list[FunctionLowering], things: list[Object]) -> None:
         memories: dict[str, list[Memory]] = {}
@@ -515,37 +355,41 @@ class _Lowering:
                 text = f"#pragma HLS {pragma.kind} is ignored: what it stands in is never reached"
                 self.remarks.warn("PRAGMA_IGNORED", text, pragma.place)
 
-    def _arguments(self, module: Module, points_to: PointsTo) -> tuple[Argument, ...]:
+    def _arguments(self, module: Module, parameters: list[Parameter], points_to: PointsTo) -> tuple[Argument, ...]:
         found: list[Argument] = []
-        basics = self.c_types.arguments(self.top)
-        top = next(f for f in self.llvm.functions if f.name == self.top)
-        for number, argument in enumerate(top.arguments):
-            basic = basics.get(number + 1)
-            name = self._argument_name(argument, number)
-            size = basic.size if basic else 0
+        for parameter in parameters:
+            basic = self.info.basic(parameter.type)
             signed, c_type = bool(basic and basic.signed), basic.name if basic else ""
-            thing = self.argument_objects.get(argument.name)
-            if thing is None:
-                width = scalar_width(Reader(str(argument.type), self.named).type())
-                found.append(
-                    Argument(name, size or -(-width // 8), True, signed=signed, c_type=c_type, element_bytes=size or 1)
-                )
-            else:
-                is_float = bool(basic and basic.is_float)
+            size = basic.size if basic else 0
+            is_float = bool(basic and basic.is_float)
+            if parameter.by_value:
+                record = self.info.is_record(parameter.type)
                 found.append(
                     Argument(
-                        name,
-                        thing.size,
+                        parameter.name,
+                        parameter.size,
+                        True,
+                        signed=signed and not record,
+                        c_type=c_type,
+                        element_bytes=size or 1,
+                        is_float=is_float and not record,
+                    )
+                )
+            elif parameter.thing is not None:
+                found.append(
+                    Argument(
+                        parameter.name,
+                        parameter.thing.size,
                         False,
                         signed=signed,
                         c_type=c_type,
-                        element_bytes=size or _smallest(thing.type),
+                        element_bytes=size or _smallest(parameter.thing.tree),
                         is_float=is_float,
                     )
                 )
         for name, thing in points_to.objects.items():
             if thing.kind is MemoryKind.PARAM and thing.memories:
-                basic = self.c_types.global_variable(name)
+                basic = self.info.basic(thing.debug_type)
                 found.append(
                     Argument(
                         name,
@@ -554,24 +398,46 @@ class _Lowering:
                         is_global=True,
                         signed=thing.signed,
                         c_type=basic.name if basic else "",
-                        element_bytes=basic.size if basic else _smallest(thing.type),
+                        element_bytes=basic.size if basic else _smallest(thing.tree),
                     )
                 )
         return tuple(found)
 
 
-def _allocated(text: str) -> str:
-    """Return the text of an alloca's type (and count, if it has one)."""
-    return re.split(r", align|, !", text.split(" alloca ", 1)[1], maxsplit=1)[0]
+def _type_start(before: str) -> int:
+    """Return where the type at the end of a function's header begins."""
+    if not before.endswith(("}", "]", ">")):
+        return len(before)
+    depth = 0
+    for at in range(len(before) - 1, -1, -1):
+        depth += (before[at] in "}]>") - (before[at] in "{[<")
+        if depth == 0:
+            return at
+    return 0
 
 
-def _smallest(kind: Type) -> int:
-    """Return the bytes of the smallest scalar in a type."""
-    if isinstance(kind, ArrayType):
-        return _smallest(kind.element)
-    if isinstance(kind, StructType):
-        return min((_smallest(f) for f in kind.fields), default=1)
-    return max(1, kind.size)
+def _scalar_places(node: Node, at: int = 0) -> list[tuple[int, int]]:
+    if isinstance(node, Scalar):
+        return [(at, node.size)]
+    if isinstance(node, Array):
+        return [p for k in range(node.count) for p in _scalar_places(node.element, at + k * node.element.size)]
+    return [p for offset, part in node.fields for p in _scalar_places(part, at + offset)]
 
 
-__all__ = ["DebugInfo", "LoweredC", "TextFunction", "lower"]
+def _smallest(node: Node) -> int:
+    """Return the bytes of the smallest scalar in a layout."""
+    if isinstance(node, Array):
+        return _smallest(node.element)
+    if isinstance(node, Record):
+        return min((_smallest(part) for _, part in node.fields), default=1)
+    return max(1, node.size)
+
+
+def _name_uniquely(things: list[Object]) -> None:
+    taken: set[str] = set()
+    for thing in sorted(things, key=lambda t: t.kind is not MemoryKind.PARAM):
+        base, number = thing.name, 2
+        while thing.name in taken:
+            thing.name = f"{base}_{number}"
+            number += 1
+        taken.add(thing.name)

@@ -1,0 +1,142 @@
+"""Globals and variables of functions as objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from rtlagent.errors import CSourceError
+from rtlagent.hls.frontend.debug_info import DebugInfo, Variable
+from rtlagent.hls.frontend.llvm import TextFunction, reachable
+from rtlagent.hls.frontend.llvm_module import Function, GlobalVariable, Instruction, LlvmModule
+from rtlagent.hls.frontend.llvm_text import Image, Reader, Type, UnreadableTextError
+from rtlagent.hls.frontend.objects import Object
+from rtlagent.hls.frontend.signature import allocated
+from rtlagent.hls.frontend.source import ELEMENT, EXTENT
+from rtlagent.hls.ir import MemoryKind
+from rtlagent.hls.options import Remarks
+
+_DEFINITION = re.compile(r"^@(?:\"[^\"]*\"|[-\w.$]+) = (.*?)\b(global|constant) (.*)$", re.S)
+_TRAILER = re.compile(r"(, (?:align \d+|section \"[^\"]*\"|comdat\S*|![\w.]+ !\d+))+\s*$")
+_LOCAL = re.compile(r" = (?:dso_local )?(?:internal|private)")
+
+
+@dataclass
+class Variables:
+    """Makes the objects."""
+
+    module: LlvmModule
+    info: DebugInfo
+    named: Mapping[str, Type]
+    text: str
+    """Of the module before anything was inlined."""
+    functions: Mapping[str, TextFunction]
+    top: str
+    remarks: Remarks
+    new_number: Callable[[], int]
+
+    def globals(self) -> dict[str, Object]:
+        """Return the object of each global variable that can be read."""
+        outside = self._outside()
+        found: dict[str, Object] = {}
+        for variable in self.module.global_variables:
+            if ELEMENT in variable.name or EXTENT in variable.name or variable.name.startswith("llvm."):
+                continue
+            thing = self._global(variable, outside)
+            if thing is not None:
+                found[variable.name] = thing
+        return found
+
+    def _outside(self) -> set[str]:
+        """Return the globals that code outside the top function's call tree reaches, or might."""
+        if self.top == "main":
+            return set()
+        if "main" in self.functions:
+            names = reachable(dict(self.functions), "main", skip=self.top)
+            return set().union(*(self.functions[n].globals for n in names)) if names else set()
+        return {v.name for v in self.module.global_variables if not _LOCAL.search(v.text)}
+
+    def _global(self, variable: GlobalVariable, outside: set[str]) -> Object | None:
+        found = _DEFINITION.match(_TRAILER.sub("", variable.text.strip()))
+        if not found:
+            return None
+        name, constant = variable.name, found[2] == "constant"
+        reader = Reader(found[3], dict(self.named))
+        try:
+            kind = reader.type()
+            image = reader.constant(kind) if reader.peek() else None
+        except UnreadableTextError:
+            return None
+        described = self.info.attached(variable.text)
+        is_port = not constant and name in outside and image is not None
+        if is_port and image is not None and any(image.data) and not self._may_be_written(name):
+            is_port = False  # a table that is not declared const
+        if is_port and image is not None and image.pointers:
+            self.remarks.note("GLOBAL_INSIDE", f"{name} holds pointers: it stays inside the module")
+            is_port = False
+        basic = self.info.basic(described.type) if described else None
+        return Object(
+            re.sub(r"\W", "_", described.name if described else name.strip(".")) or "g",
+            kind,
+            MemoryKind.PARAM if is_port else MemoryKind.STATIC,
+            self.new_number(),
+            image=None if is_port else (image or Image(bytearray(kind.size))),
+            argument=name if is_port else "",
+            signed=bool(basic and basic.signed),
+            debug_type=described.type if described else None,
+            function=described.function if described else "",
+        )
+
+    def _may_be_written(self, name: str) -> bool:
+        """Tell whether some function may write a global: anything but loads of it, or of elements of it, counts."""
+        mention = re.compile(rf"@{re.escape(name)}(?![-\w.$])")
+        for body in re.findall(r"^define .*?^}$", self.text, re.M | re.S):
+            lines = [line for line in body.splitlines() if not line.lstrip().startswith("#dbg")]
+            waiting = [mention]
+            while waiting:
+                pattern = waiting.pop()
+                for line in lines:
+                    if not pattern.search(line):
+                        continue
+                    step = re.match(r"\s+(%[-\w.$]+) = getelementptr ", line)
+                    if step:
+                        waiting.append(re.compile(rf"{re.escape(step[1])}(?![-\w.$])(?! = )"))
+                    elif not re.match(r"\s+%[-\w.$]+ = load ", line):
+                        return True
+        return False
+
+    def locals(self, function: Function) -> dict[Instruction, Object]:
+        """Return the objects of a function's variables that have an address.
+
+        Raises:
+            CSourceError: the size of one is not constant.
+        """
+        declared = self.info.declared(str(function))
+        found: dict[Instruction, Object] = {}
+        for block in function.blocks:
+            for ins in block.instructions:
+                if ins.opcode == "alloca":
+                    found[ins] = self._local(ins, declared.get(ins.name))
+        return found
+
+    def _local(self, ins: Instruction, described: Variable | None) -> Object:
+        place = self.info.place(ins.text)
+        reader = Reader(allocated(ins.text), dict(self.named))
+        kind = reader.type()
+        if reader.peek() == ",":
+            where = f"{place.path}:{place.line}:{place.column}" if place else self.info.path
+            hint = "give it a constant size"
+            raise CSourceError("an array whose size only the run knows cannot become hardware", where=where, hint=hint)
+        plain = re.sub(r"(\.(addr|sroa|i|\d+)\d*)+$", "", ins.name)
+        basic = self.info.basic(described.type) if described else None
+        return Object(
+            re.sub(r"\W", "_", described.name if described else plain) or "local",
+            kind,
+            MemoryKind.LOCAL,
+            self.new_number(),
+            place=place,
+            signed=bool(basic and basic.signed),
+            debug_type=described.type if described else None,
+            function=described.function if described else "",
+        )
