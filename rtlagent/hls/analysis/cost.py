@@ -27,7 +27,7 @@ from .exclusive import groups
 _FREE = frozenset({Opcode.ZEXT, Opcode.SEXT, Opcode.TRUNC, Opcode.COPY})
 _CARRIES = frozenset({Opcode.ADD, Opcode.SUB, Opcode.ULT, Opcode.ULE, Opcode.SLT, Opcode.SLE})
 _SHIFTS = frozenset({Opcode.SHL, Opcode.LSHR, Opcode.ASHR})
-_DISTRIBUTED_DEPTH = 64
+_DISTRIBUTED_DEPTH = 32
 _DISTRIBUTED_BITS = 1024
 """Up to these, the scheduler keeps an array of its own in LUT RAM."""
 _MEMORY_OUT_NS = 4.4

@@ -92,7 +92,7 @@ ECP5 = Technology(
     dsp_bits=(18, 18),
     soft_product=(2.6, -2.8),
     lutram_bits=1024,
-    lutram_depth=64,
+    lutram_depth=32,
     rom_bits=1024,
     two_write_ports=True,
 )
@@ -152,7 +152,7 @@ XC7 = Technology(
     dsp_bits=(25, 18),
     soft_product=(1.7, -1.8),
     lutram_bits=2048,
-    lutram_depth=64,
+    lutram_depth=32,
     rom_bits=2048,
     two_write_ports=True,
 )
@@ -182,7 +182,7 @@ GENERIC = Technology(
     dsp_bits=(18, 18),
     soft_product=(2.1, -2.2),
     lutram_bits=1024,
-    lutram_depth=64,
+    lutram_depth=32,
     rom_bits=1024,
     two_write_ports=True,
 )
