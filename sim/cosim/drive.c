@@ -131,7 +131,7 @@ static void change(unsigned char *stimulus) {
 // Tries a changed copy; returns whether there may be further ones.
 static int attempt_copy(const unsigned char *copy) {
     uint64_t before = used_count;
-    attempt(head->count + attempts++, copy, head->soft_limit, 1);
+    attempt(head->count + attempts++, copy, head->soft_limit, used_count >= head->wanted);
     fruitless = used_count > before ? 0 : fruitless + 1;
     return attempts < head->attempts && fruitless < PATIENCE && used_count < head->most && total <= head->total_limit;
 }
