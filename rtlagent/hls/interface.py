@@ -28,7 +28,10 @@ class Argument:
 
 @dataclass(frozen=True)
 class ScalarPort:
-    """A scalar input: stable from ap_start to ap_done."""
+    """A scalar input: stable from ap_start to ap_done.
+
+    With protocol `s_axilite` it is no port but a register on the bus, under its name in `Interface.registers`.
+    """
 
     name: str
     """Port name."""
@@ -88,6 +91,19 @@ class StreamPort:
 
 
 @dataclass(frozen=True)
+class Register:
+    """A register on the AXI4-Lite bus, of 32-bit words, the least significant first."""
+
+    name: str
+    """`AP_CTRL`, `GIE`, `IER`, `ISR`, `ap_return`, or a scalar's name."""
+    offset: int
+    """In bytes."""
+    width: int
+    argument: str = ""
+    """The C argument that it holds; empty for control and the result."""
+
+
+@dataclass(frozen=True)
 class Interface:
     """The whole module.
 
@@ -96,6 +112,22 @@ class Interface:
     [result_width] valid with ap_done and until the next ap_start. A call begins in a cycle with ap_start and ap_idle
     (or directly after
     ap_done); ap_start stays high until ap_ready, which comes with ap_done.
+
+    With control `s_axilite` these ports, but for ap_clk and ap_rst, are registers of an AXI4-Lite slave whose ports are
+    s_axi_control_AWADDR, ..., s_axi_control_RREADY, and there is an output `interrupt`; scalars of protocol `s_axilite`
+    are such registers too (when only scalars are, control keeps its ports and there is no interrupt). The map, in
+    `registers`, is the usual one:
+
+        0x00  AP_CTRL: bit 0 ap_start (write 1; 0 again after the call), 1 ap_done (cleared by a read), 2 ap_idle,
+              3 ap_ready (cleared by a read), 7 auto_restart, 9 interrupt
+        0x04  GIE: bit 0 enables the interrupt
+        0x08  IER: bit 0 enables ap_done as a cause, bit 1 ap_ready
+        0x0c  ISR: bit 0 ap_done came, bit 1 ap_ready came; a written 1 toggles
+        0x10  ap_return, if there is one: a word for each 32 bits, then a reserved word
+        ...   each scalar in order: a word for each 32 bits, then a reserved word
+
+    Without control on the bus the scalars start at 0x10 all the same. A scalar's register is to be left alone from
+    ap_start to ap_done; ap_return is what the last call that ended returned.
     """
 
     module: str
@@ -109,3 +141,7 @@ class Interface:
     """In the order of the C declaration, then the globals."""
     control: str = "ap_ctrl_hs"
     notes: tuple[str, ...] = field(default=())
+    registers: tuple[Register, ...] = ()
+    """Of the AXI4-Lite slave, by offset; empty: there is none."""
+    bus_address_width: int = 0
+    """Bits of its byte addresses."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rtlagent.hls.bind import Binding
 from rtlagent.hls.bind.timing import Timing
+from rtlagent.hls.emit.axilite import BUS_PORTS, INTERRUPT, Shell, address_width, register_map
 from rtlagent.hls.emit.control import Control
 from rtlagent.hls.emit.datapath import Datapath
 from rtlagent.hls.emit.expressions import literal, vector
@@ -55,6 +56,8 @@ class _Emission:
         self.storage = storage
         self.sheet = Sheet()
         self.names = Names()
+        self.on_bus = {p for p in self.top.params if module.scalar_interfaces.get(p.name) == "s_axilite"}
+        self.control_on_bus = module.control == "s_axilite"
         self.timing = Timing(plans)
         self.datapath = Datapath(module, self.timing, self.sheet, self.names, binding)
         self.start = "ap_idle & ap_start"
@@ -76,17 +79,33 @@ class _Emission:
         streams = self._streams()
         datapath.registers()
         arrays = self._memories()
+        scalars = tuple(
+            ScalarPort(datapath.params[p], p.width, p.signed, p.name, "s_axilite" if p in self.on_bus else "ap_none")
+            for p in self.top.params
+        )
+        shell = self._shell(scalars)
         interface = Interface(
             module=legal(self.top.name),
             result_width=self.top.width,
             result_signed=self.top.signed,
-            scalars=tuple(ScalarPort(datapath.params[p], p.width, p.signed, p.name) for p in self.top.params),
+            scalars=scalars,
             arrays=tuple(arrays),
             streams=tuple(streams),
             arguments=self.arguments,
             control=self.module.control,
+            registers=shell.registers if shell else (),
+            bus_address_width=address_width(shell.registers) if shell else 0,
         )
-        return Emitted(self._render(header), interface)
+        return Emitted(self._render(header, shell), interface)
+
+    def _shell(self, scalars: tuple[ScalarPort, ...]) -> Shell | None:
+        """Return the module that puts control and scalars on a bus, if any are to be there."""
+        if not self.on_bus and not self.control_on_bus:
+            return None
+        on_bus = [s for s in scalars if s.protocol == "s_axilite"]
+        registers = register_map(on_bus, self.top.width, self.control_on_bus)
+        name = legal(self.top.name)
+        return Shell(name, f"{name}_core", tuple(self.sheet.ports), registers, self.control_on_bus)
 
     def _ports(self) -> None:
         sheet, names = self.sheet, self.names
@@ -96,6 +115,9 @@ class _Emission:
             sheet.output(names.reserve(name), 1)
         if self.top.width:
             sheet.output(names.reserve("ap_return"), self.top.width)
+        if self.on_bus or self.control_on_bus:
+            for name in (*BUS_PORTS, INTERRUPT):
+                names.reserve(name)
         for param in self.top.params:
             name = names.fresh(param.name)
             sheet.input(name, param.width)
@@ -191,13 +213,14 @@ class _Emission:
                 self.sheet.wire(self.datapath.net(op), op.width, net)
         return ports
 
-    def _render(self, header: str) -> str:
+    def _render(self, header: str, shell: Shell | None) -> str:
         sheet = self.sheet
         registers = sheet.render_registers()
         comment = "".join(f"// {line}\n" for line in header.splitlines())
         parts = [
             comment + "`default_nettype none",
-            f"module {legal(self.top.name)} (\n  " + ",\n  ".join(sheet.ports) + "\n);",
+            shell.render() if shell else "",
+            f"module {shell.core if shell else legal(self.top.name)} (\n  " + ",\n  ".join(sheet.ports) + "\n);",
             *(_indented(lines) for lines in (sheet.declarations, sheet.nets, registers[: _count(registers)])),
             *(_indented(lines) for lines in (sheet.assigns, registers[_count(registers) :], sheet.blocks)),
             "endmodule",
