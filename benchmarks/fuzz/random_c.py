@@ -80,7 +80,7 @@ def try_program(seed: int, simulators: tuple[str, ...] = ("icarus",), keep: Path
     started = time.monotonic()
     source = SourceFile(f"seed_{seed}.c", generate(seed))
     try:
-        kind, text = _judge(source, simulators)
+        kind, text = _judge(source, simulators) if _ends(source) else ("skipped", "runs for more than a second")
     except CSourceError as error:
         kind, text = "refused", f"{error.where}: {error.message}"
     except RtlagentError as error:
@@ -90,6 +90,20 @@ def try_program(seed: int, simulators: tuple[str, ...] = ("icarus",), keep: Path
     if keep is not None and kind in ("mismatch", "crash", "slow"):
         (keep / source.path).write_text(source.text)
     return Outcome(seed, kind, text, time.monotonic() - started)
+
+
+def _ends(source: SourceFile) -> bool:
+    """Tell whether the program ends natively within a second; Csmith's often do not."""
+    with tempfile.TemporaryDirectory(prefix="rtlagent-fuzz-") as folder:
+        program = Path(folder) / "program"
+        (Path(folder) / source.path).write_text(source.text)
+        command = ["gcc", "-w", "-O1", "-I/usr/include/csmith", "-o", str(program), str(Path(folder) / source.path)]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        try:
+            subprocess.run([str(program)], check=True, capture_output=True, timeout=1)
+        except subprocess.TimeoutExpired:
+            return False
+    return True
 
 
 def _judge(source: SourceFile, simulators: tuple[str, ...]) -> tuple[str, str]:

@@ -79,13 +79,18 @@ def compile_c(source: SourceFile, options: HlsOptions, clang: Clang) -> HlsResul
         design=SourceFile(f"rtl/{legal(options.top)}.v", emitted.verilog),
         interface=emitted.interface,
         loops=tuple(loops),
-        latency_min_cycles=least,
-        latency_max_cycles=most,
+        latency_min_cycles=_after_start(least),
+        latency_max_cycles=_after_start(most),
         estimate=estimate(features, options.target),
         features=features,
         diagnostics=tuple(remarks.diagnostics),
         dump="\n".join(dumped),
     )
+
+
+def _after_start(states: int | None) -> int | None:
+    """Return how many cycles after ap_start's cycle ap_done comes, for a path through so many states."""
+    return None if states is None else max(states, 2) - 1
 
 
 @contextmanager

@@ -78,7 +78,7 @@ PASSES: tuple[tuple[str, Pass, str], ...] = (
     ("unguard", unguard.run, "after ports are shared, which needs predicates"),
     ("strength", strength.run, "addresses and products by constants, after everything that could fold them"),
     ("clean_late", _clean, "what strength reduction has in common"),
-    ("narrow_late", narrow.run, "sums of shifted addresses"),
+    ("narrow_late", narrow.run_late, "sums of shifted addresses; sums without carries become wires"),
     ("clean_last", _clean, "the last casts"),
     ("simplify_cfg_late", simplify_cfg.run_late, "blocks are states now: no empty one is kept"),
     ("auto_pipeline", auto_directives.run_late, "loops have their final form"),
