@@ -13,6 +13,7 @@ from .bind import bind
 from .emit import emit
 from .emit.names import legal
 from .estimate.features import Features
+from .honoured import latency_wishes, warn_latency, warn_unfollowed
 from .interface import Interface
 from .ir import Memory, Module
 from .options import Clang, HlsOptions, Remarks
@@ -67,11 +68,14 @@ def compile_c(source: SourceFile, options: HlsOptions, clang: Clang) -> HlsResul
         lowered = lower(source, options, clang, remarks)
         module = lowered.module
         after("frontend", module)
+        warn_unfollowed(module, remarks)
+        wishes = latency_wishes(module)
         run_all(module, options, remarks, after)
         plans = schedule(module, options, remarks)
         binding = bind(module, plans)
         storage: dict[Memory, str] = {m: storage_of(m) for m in module.memories}
         loops, least, most = report_loops(module, plans)
+        warn_latency(module.top, wishes, loops, (_after_start(least), _after_start(most)), remarks)
         header = f"{legal(options.top)}: compiled from {source.path} for {options.clock_ns:g} ns on {options.target}"
         emitted = emit(module, plans, binding, arguments=lowered.arguments, storage=storage, header=header)
         features = count(module, plans, binding, storage, options.target)
