@@ -257,16 +257,21 @@ class Verifier:
 
     def _equiv(self, candidate: Candidate, spec: Spec) -> StepResult:
         def run(keep: Path) -> StepResult:
-            from rtlagent.tools.formal import equiv
+            from rtlagent.tools.formal import BaselineError, equiv
 
-            return equiv(
-                self.bench.baseline,
-                candidate.files,
-                top=_top(spec),
-                reset=spec.reset,
-                keep_dir=keep,
-                config=self.config,
-            )
+            try:
+                return equiv(
+                    self.bench.baseline,
+                    candidate.files,
+                    top=_top(spec),
+                    reset=spec.reset,
+                    keep_dir=keep,
+                    config=self.config,
+                )
+            except BaselineError as error:
+                # No candidate can mend the user's own files.
+                found = tuple(replace(d, message=f"in the existing design: {d.message}") for d in error.diagnostics)
+                return StepResult("equiv", Status.ERROR, found, detail=error.message)
 
         return self._cached("equiv", candidate, [spec.top, spec.reset, self.bench.baseline], run)
 

@@ -253,6 +253,13 @@ def test_an_optimised_design_must_be_equivalent(verifier: Verifier) -> None:
     assert differing.failing.status in (Status.FAIL, Status.UNPROVEN)
 
 
+def test_an_existing_design_that_is_broken_is_no_candidates_fault(verifier: Verifier) -> None:
+    baseline = (SourceFile("rtl/counter.v", RTL.replace("else if (en)", "else if en")),)
+    verdict = replace(verifier, bench=replace(verifier.bench, baseline=baseline))(design(), SPEC)
+    assert (verdict.failing.step, verdict.failing.status) == ("equiv", Status.ERROR)
+    assert verdict.failing.diagnostics[0].message.startswith("in the existing design: syntax error")
+
+
 def test_a_latch_is_an_error_unless_the_spec_asks_for_one(verifier: Verifier) -> None:
     latch = RTL.replace("    always @", "    reg held;\n    always @* if (en) held = q[0];\n    always @", 1).replace(
         "q + 4'd1", "q + 4'd1 + {3'd0, held & 1'b0}"

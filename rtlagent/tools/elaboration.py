@@ -129,7 +129,7 @@ def _attempt(
     for stale in ("elaborated.json", "flat.json", "elaborated_stat.json"):
         (work / stale).unlink(missing_ok=True)
     run = yosys.run_script([*stages, *stop, *then], work=work, config=config)
-    found = [staged.restore(d) for d in _findings(run, staged, work)]
+    found = [staged.restore(d) for d in _findings(run, staged, work, design.top)]
     stopped = yosys.failure(run, staged, work=work, config=config)
     if stopped and not (run.failed in ("sound", "hierarchy_check") and has_errors(found)):
         status, diagnostic = stopped
@@ -153,13 +153,14 @@ def _placed_latch(diagnostic: Diagnostic) -> Diagnostic:
     return replace(diagnostic, hint="assign a default at the start of the process, or cover every branch and case")
 
 
-def _findings(run: YosysRun, staged: Staged, work: Path) -> list[Diagnostic]:
+def _findings(run: YosysRun, staged: Staged, work: Path, top: str) -> list[Diagnostic]:
     logs = run.logs
     found = [*yosys_findings.read_findings(logs.get("read", "")), *yosys_findings.latch_findings(logs.get("proc", ""))]
     if not (work / "elaborated.json").is_file():
         return found
     design = netlists.load(work / "elaborated.json")
     found += yosys_findings.width_findings(logs.get("hierarchy", ""), design)
+    found += yosys_findings.empty_findings(design, top)
     unresolved = list(yosys_findings.unresolved_findings(_own(design, staged)))
     found += unresolved
     if (work / "flat.json").is_file():
@@ -199,7 +200,10 @@ def read_stat(path: Path) -> Mapping[str, int]:
         ToolError: it is missing or not such a report.
     """
     try:
-        cells = json.loads(path.read_text())["design"]["num_cells_by_type"]
+        report = json.loads(path.read_text())
+        # Of a design without any cell Yosys 0.70 writes neither the table nor the module.
+        some = report["modules"] and report["design"]["num_cells"]
+        cells = report["design"]["num_cells_by_type"] if some else {}
         return {str(kind): int(number) for kind, number in cells.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ToolError(f"Yosys's cell statistics are missing or unreadable: {type(error).__name__}") from error

@@ -30,6 +30,21 @@ _PDR_S = 40.0
 _TOLERATED = frozenset({"UNDRIVEN"})
 
 
+class BaselineError(UsageError):
+    """The reference of a comparison cannot be elaborated.
+
+    Attributes:
+        diagnostics: What is wrong with it.
+    """
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        first, *rest = diagnostics
+        message = "\n".join([f"the reference cannot be elaborated: {first.message}", *map(str, rest)])
+        hint = first.hint or "give a reference that rtlagent synth takes"
+        super().__init__(message, where=f"{first.path}:{first.line}" if first.path else "", hint=hint)
+        self.diagnostics = diagnostics
+
+
 def equiv(
     gold: Sequence[SourceFile],
     gate: Sequence[SourceFile],
@@ -44,7 +59,8 @@ def equiv(
 
     Both are elaborated apart, so that modules of one name do not collide. Then, in order:
 
-    1. the ports must be the same; else FAIL;
+    1. the ports must be the same; else FAIL. A new version that Yosys cannot read though it is legal
+       (a `$finish`, say) is UNPROVEN, one that is wrong FAIL;
     2. a bounded search for a difference, some cycles deep;
     3. Yosys's equivalence, signal by signal (equiv_simple, equiv_induct), with a base case;
     4. signal correspondence (ABC's scorr), temporal induction over the outputs;
@@ -72,7 +88,8 @@ def equiv(
         config: how tools are run; `limits.wall_s` bounds the whole comparison, and its end is UNPROVEN.
 
     Raises:
-        UsageError: no Verilog file, a name that cannot be one, a reset that is no input.
+        UsageError: no Verilog file, a name that cannot be one, a reset that is no input; or the reference
+            cannot be elaborated, of which no new version is guilty.
         SandboxError, ToolMissingError: Yosys could not be started.
     """
     start = time.monotonic()
@@ -233,16 +250,25 @@ class _Comparison:
 
 
 def _refusal(name: str, done: Elaborated) -> StepResult | None:
-    """Return the result if a side cannot be compared at all."""
-    errors = [d for d in done.diagnostics if d.severity is Severity.ERROR and d.code not in _TOLERATED]
+    """Return the result if a side cannot be compared at all.
+
+    Raises:
+        BaselineError: it is the reference that is wrong.
+    """
+    errors = tuple(d for d in done.diagnostics if d.severity is Severity.ERROR and d.code not in _TOLERATED)
     if done.run.failed is None and not errors:
         return None
-    found = tuple(replace(d, message=f"in the reference: {d.message}") if name == "gold" else d for d in errors)
+    errors = errors or (Diagnostic(yosys.TOOL, Severity.ERROR, "YOSYS_ERROR", "Yosys stopped and gave no reason"),)
     if done.status is Status.TIMEOUT:
         return _unproven("a version is too large to be prepared within the limits", "")
-    status = Status.ERROR if done.status is Status.ERROR else Status.FAIL
     side = "reference" if name == "gold" else "new version"
-    return StepResult(_STEP, status, found, detail=f"the {side} cannot be elaborated")
+    if done.status is Status.ERROR:
+        return StepResult(_STEP, Status.ERROR, errors, detail=f"Yosys broke on the {side}")
+    if name == "gold":
+        raise BaselineError(errors)
+    if all(d.code == "YOSYS_UNSUPPORTED" for d in errors):
+        return replace(_unproven("Yosys cannot read the new version", ""), diagnostics=errors)
+    return StepResult(_STEP, Status.FAIL, errors, detail=f"the {side} cannot be elaborated")
 
 
 def _place_restored(module: Module, done: Elaborated) -> Module:

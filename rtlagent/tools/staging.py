@@ -44,7 +44,8 @@ class Staged:
         message = diagnostic.message
         for staged, original in self.originals.items():
             if staged != safe_path(original):
-                message = re.sub(rf"(?<![\w./]){re.escape(staged)}(?![\w/])", lambda _, o=original: o, message)
+                pattern = rf"(?<![\w./]){re.escape(staged)}(?![\w/])"
+                message = re.sub(pattern, original.replace("\\", r"\\"), message)
         return replace(diagnostic, path=self.originals.get(path, path), message=message)
 
 

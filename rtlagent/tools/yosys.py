@@ -26,8 +26,9 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _SOURCE_SUFFIXES = (".v", ".sv", ".verilog")
 _INCLUDE_SUFFIXES = (".vh", ".svh", ".h", ".inc")
 _PACKAGE = re.compile(r"^\s*package\s+(?:automatic\s+|static\s+)?(\w+)", re.MULTILINE)
-_PLACED_ERROR = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+)(?:\.(?P<column>\d+)\S*)?: ERROR: (?P<message>.*)$", re.M)
-_ERROR = re.compile(r"^ERROR: (?P<message>.*)$", re.MULTILINE)
+_PLACED_ERROR = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+)(?:\.(?P<column>\d+)\S*)?: ERROR: ?(?P<message>.*)$", re.M)
+_ERROR = re.compile(r"^ERROR: ?(?P<message>.*)$", re.MULTILINE)
+_SYSTEM_TASK = re.compile(r"System task `\$|task name `\\?\$")
 # Yosys's own failures, as against its judgement of the design.
 _BROKEN = re.compile(r"ABC: |Assert `|Abort in |internal error|Can't open ABC|\.cc:\d+")
 
@@ -160,11 +161,10 @@ def failure(run: YosysRun, staged: Staged, *, work: Path, config: ToolConfig) ->
         return Status.ERROR, Diagnostic(TOOL, Severity.ERROR, "YOSYS_BROKE", text)
     diagnostic = staged.restore(parse_error(message))
     if run.failed == "read" and _is_legal(staged, work=work, config=config):
-        diagnostic = replace(
-            diagnostic,
-            code="YOSYS_UNSUPPORTED",
-            hint="this is legal SystemVerilog that Yosys's reader does not take; write it in plainer Verilog",
-        )
+        hint = "this is legal SystemVerilog that Yosys's reader does not take; write it in plainer Verilog"
+        if _SYSTEM_TASK.search(message):
+            hint = "a system task has no hardware; put it between `ifndef SYNTHESIS and `endif"
+        diagnostic = replace(diagnostic, code="YOSYS_UNSUPPORTED", hint=hint)
     return Status.FAIL, diagnostic
 
 

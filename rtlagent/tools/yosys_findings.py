@@ -106,8 +106,20 @@ def check_findings(log: str, netlist: Netlist) -> list[Diagnostic]:
 def unresolved_findings(netlist: Netlist) -> Iterator[Diagnostic]:
     """Yield an error for each instance of a module that is not among the files."""
     for module, cell in netlist.unresolved():
-        text = f"module '{cell.type}', instantiated as '{cell.name}' in '{module}', is not defined"
-        yield _at(cell.place, Severity.ERROR, "UNRESOLVED_MODULE", text, "add the file that defines it")
+        empty = cell.type in netlist.modules
+        text = f"module '{cell.type}', instantiated as '{cell.name}' in '{module}', "
+        text += "has an empty body" if empty else "is not defined"
+        hint = "write what it does, or add the file that does" if empty else "add the file that defines it"
+        yield _at(cell.place, Severity.ERROR, "UNRESOLVED_MODULE", text, hint)
+
+
+def empty_findings(netlist: Netlist, top: str) -> Iterator[Diagnostic]:
+    """Yield a warning if the top has outputs and an empty body, which Yosys takes for a black box."""
+    module = netlist.modules.get(top)
+    outputs = [p.name for p in module.ports if p.direction != "input"] if module and module.blackbox else []
+    if module and outputs:
+        text = f"module '{top}' has an empty body: nothing drives {', '.join(outputs)}"
+        yield _at(module.place, Severity.WARNING, "EMPTY_MODULE", text, "write what it does")
 
 
 def _blocks(log: str) -> Iterable[_Finding]:

@@ -9,7 +9,7 @@ import pytest
 
 from rtlagent.config import ToolConfig
 from rtlagent.errors import UsageError
-from rtlagent.tools.formal import equiv
+from rtlagent.tools.formal import BaselineError, equiv
 from rtlagent.types import Reset, SourceFile, Status, StepResult
 
 ADDER = "module top(input [15:0] a, b, input c, output [16:0] s);\n  assign s = a + b + c;\nendmodule\n"
@@ -228,9 +228,46 @@ def test_a_version_that_cannot_be_elaborated_fails(tool_config: ToolConfig) -> N
     result = compare(ADDER, ADDER.replace("a + b", "a + )"), tool_config)
     assert result.status is Status.FAIL
     assert [(d.code, d.path) for d in result.diagnostics] == [("SYNTAX", "rtl/new.v")]
-    reference = compare("module top(;", ADDER, tool_config)
-    assert reference.status is Status.FAIL
-    assert "reference" in reference.diagnostics[0].message
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("module top(;", "SYNTAX"),
+        (ADDER.replace("assign", "nothere u(); assign"), "UNRESOLVED_MODULE"),
+        (ADDER.replace("assign", "initial $finish; assign"), "YOSYS_UNSUPPORTED"),
+    ],
+)
+def test_a_reference_that_cannot_be_elaborated_is_wrong_input(text: str, code: str, tool_config: ToolConfig) -> None:
+    with pytest.raises(BaselineError, match="the reference cannot be elaborated") as caught:
+        compare(text, ADDER, tool_config)
+    assert [d.code for d in caught.value.diagnostics] == [code]
+    assert caught.value.where.startswith("old.v:")
+
+
+@pytest.mark.parametrize("task", ["$finish", "$stop", '$error("no")', "$fatal(1)", '$fwrite(1, "x")'])
+def test_a_simulation_task_in_the_new_version_is_unproven_with_its_place(task: str, tool_config: ToolConfig) -> None:
+    result = compare(ADDER, ADDER.replace("assign", f"always @* if (&a) {task}; assign"), tool_config)
+    assert result.status is Status.UNPROVEN
+    (found,) = result.diagnostics
+    assert (found.code, found.path) == ("YOSYS_UNSUPPORTED", "rtl/new.v")
+    assert task.partition("(")[0] in found.message
+    assert "ifndef SYNTHESIS" in found.hint
+
+
+def test_an_empty_version_can_be_compared(tool_config: ToolConfig) -> None:
+    head = ADDER[: ADDER.index(";") + 1]
+    empty = f"{head}\nendmodule\n"
+    assert compare(ADDER, empty, tool_config).status is Status.FAIL
+    assert compare(empty, empty, tool_config).status is Status.PASS  # undefined outputs ask for nothing
+    assert compare(empty, ADDER, tool_config).status is Status.PASS
+
+
+def test_what_nothing_drives_in_the_reference_may_be_anything(tool_config: ToolConfig) -> None:
+    head = ADDER[: ADDER.index(";") + 1]
+    undriven = f"{head}\n  wire unused = a[0];\nendmodule\n"
+    assert compare(undriven, ADDER, tool_config).status is Status.PASS
+    assert compare(ADDER, undriven, tool_config).status is Status.FAIL
 
 
 def test_a_reset_can_be_named(tool_config: ToolConfig) -> None:

@@ -208,3 +208,28 @@ def test_names_that_cannot_be_are_refused(tool_config: ToolConfig, top: str, tar
 def test_no_verilog_is_refused(tool_config: ToolConfig) -> None:
     with pytest.raises(UsageError):
         elaborate([SourceFile("notes.txt", "none")], top="top", config=tool_config)
+
+
+@pytest.mark.parametrize("target", ["generic", "ice40", "ecp5", pytest.param("xc7", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ports", ["", "(input a)", "(input a, output b)"])
+def test_an_empty_body_takes_nothing(target: str, ports: str, tool_config: ToolConfig) -> None:
+    files = [SourceFile("rtl/empty.v", f"module empty{ports};\nendmodule\n")]
+    result = synthesize(files, top="empty", target=target, config=tool_config)
+    assert result.status is Status.PASS
+    assert (result.metrics.luts, result.metrics.ffs, result.metrics.brams, result.metrics.dsps) == (0, 0, 0, 0)
+    expected = [("EMPTY_MODULE", "module 'empty' has an empty body: nothing drives b")] if "output" in ports else []
+    assert [(d.code, d.message) for d in result.diagnostics] == expected
+
+
+def test_wires_alone_take_nothing(tool_config: ToolConfig) -> None:
+    files = [SourceFile("w.v", "module w(input [1:0] a, output [1:0] b);\n  assign b = {a[0], a[1]};\nendmodule\n")]
+    assert synthesize(files, top="w", config=tool_config).metrics.luts == 0
+
+
+def test_an_error_of_the_design_itself_is_told_in_its_words(tool_config: ToolConfig) -> None:
+    files = [
+        SourceFile("w.v", 'module w(input a, output b);\n  assign b = a;\n  $error("W is too large");\nendmodule\n')
+    ]
+    result = synthesize(files, top="w", config=tool_config)
+    assert result.status is Status.FAIL
+    assert [(d.message, d.line) for d in result.diagnostics] == [("W is too large.", 3)]
