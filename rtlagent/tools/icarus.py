@@ -21,7 +21,11 @@ _TIMESCALE = "rtlagent_timescale.f"
 _DUMP = "rtlagent_dump"
 _UNSUPPORTED = re.compile(
     r"syntax error|sorry|not (?:yet )?supported|[Mm]alformed|[Ii]nvalid module item|[Uu]nknown system"
+    r"|not defined by any module"
 )
+# System tasks that are not there come out only when vvp loads the program.
+_NOT_RUNNABLE = re.compile(r"^\S+: Program not runnable, \d+ errors?\.$", re.M)
+_LOAD_ERROR = re.compile(r"^(\S+:\d+): Error: (.*)$", re.M)
 
 
 @cache
@@ -66,6 +70,13 @@ def plan(job: Job, *, config: ToolConfig, wave: Wave | None = None) -> Plan:
 def diagnostics(job: Job, log: str) -> tuple[Diagnostic, ...]:
     """Read the compiler's messages."""
     return tuple(job.staged.restore(d) for d in parse_iverilog(log))
+
+
+def refused_at_start(output: str) -> str:
+    """Return the errors for which vvp did not start the program, as the compiler would have put them; else ''."""
+    if not _NOT_RUNNABLE.search(output):
+        return ""
+    return "\n".join(f"{place}: error: {said}" for place, said in _LOAD_ERROR.findall(output))
 
 
 def unsupported(log: str) -> bool:

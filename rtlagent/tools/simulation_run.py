@@ -78,6 +78,8 @@ class TestRun:
         refused: list[Diagnostic] = []
         for simulator in candidates:
             outcome = self._execute(simulator, test)
+            if late := simulator.refused_at_start(outcome.output):
+                outcome = replace(outcome, build_rc=1, build_log=f"{outcome.build_log}\n{late}".strip())
             report.log.append(outcome.build_log)
             found = simulator.diagnostics(self.job, outcome.build_log)
             errors = [d for d in found if d.severity is Severity.ERROR]

@@ -41,6 +41,9 @@ class Simulator(Protocol):
     def diagnostics(self, job: Job, log: str) -> tuple[Diagnostic, ...]:
         """Read the compiler's messages."""
 
+    def refused_at_start(self, output: str) -> str:
+        """Return the errors for which the compiled program did not start, as lines of a build log, or ''."""
+
     def unsupported(self, log: str) -> bool:
         """Say whether the compiler may have refused a construct that it does not know."""
 

@@ -105,6 +105,11 @@ def diagnostics(job: Job, log: str) -> tuple[Diagnostic, ...]:
     return tuple(d for d in found if not d.message.startswith("Cannot continue"))
 
 
+def refused_at_start(output: str) -> str:
+    """Return '': what was compiled can be started."""
+    return ""
+
+
 def unsupported(log: str) -> bool:
     """Say whether the compiler may have refused a construct that it does not know."""
     return "-UNSUPPORTED" in log or "syntax error" in log

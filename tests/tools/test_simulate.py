@@ -405,3 +405,25 @@ def test_a_module_without_a_test_proves_nothing(text: str, tool_config: ToolConf
     step = run(COUNTER, cocotb_test(text), config=tool_config)
     assert step.status is Status.UNPROVEN
     assert "tb/test_counter.py holds no test" in step.tests[0].message
+
+
+SHELL = replace(COUNTER, text=COUNTER.text.replace("endmodule", '  initial $system("true");\nendmodule'))
+
+
+@pytest.mark.parametrize("test", [cocotb_test(), bench()], ids=["cocotb", "testbench"])
+def test_a_system_task_that_the_simulator_lacks_is_an_error_with_its_place(
+    test: TestFile, tool_config: ToolConfig
+) -> None:
+    step = run(SHELL, test, config=tool_config)
+    assert step.status is Status.FAIL
+    (found,) = step.diagnostics
+    assert (found.path, found.line, found.severity) == ("rtl/counter.v", 5, Severity.ERROR)
+    assert found.message == "System task/function $system() is not defined by any module."
+    assert step.tests == ()
+
+
+@pytest.mark.slow
+def test_a_system_task_that_icarus_lacks_is_tried_on_verilator(tool_config: ToolConfig) -> None:
+    step = simulate([SHELL], [cocotb_test()], top="counter", config=tool_config)
+    assert step.status is Status.PASS
+    assert step.tool_version.startswith("verilator")
