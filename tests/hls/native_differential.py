@@ -21,17 +21,16 @@ from rtlagent.types import SourceFile
 
 _ALIGN = 16
 _DRIVER = """
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 int main(void) {{
     static _Alignas(16) unsigned char image[{size}];
     unsigned count = 0;
-    while (read(0, image, sizeof image) == (long)sizeof image) {{
+    while (count++ < {calls} && fread(image, sizeof image, 1, stdin) == 1) {{
         {before}
         {call}
         {after}
-        for (unsigned long done = 0; done < sizeof image;) done += write(1, image + done, sizeof image - done);
-        if (++count >= {calls}) break;
+        fwrite(image, sizeof image, 1, stdout);
     }}
     return 0;
 }}

@@ -121,7 +121,7 @@ class Accesses:
         parts = self._pieces(pointer, thing, -(-bits // 8))
         if len(parts) == 1 and parts[0].spot is not None and not parts[0].spot.within:
             return b.resize(self._read(pointer, thing, parts[0].spot, here, name), bits)
-        width = max(bits, max(8 * (p.at + p.size) for p in parts))
+        width = max(bits, *(8 * (p.at + p.size) for p in parts))
         whole: Value = Const(0, width)
         for part in parts:
             if part.spot is None:

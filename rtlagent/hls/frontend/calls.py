@@ -180,7 +180,7 @@ class _Writer:
                 if source.targets[thing].distance(content.region) == 0:
                     for target, reach in content.holds.items():
                         held[target] = join(held[target], reach) if target in held else reach
-        if not held or form_of(held).thing is not None and not form_of(held).unit:
+        if not held or (form_of(held).thing is not None and not form_of(held).unit):
             return f.accesses.load(source, move.size * 8)
         return f.accesses.load_pointer(source, held)
 

@@ -19,8 +19,6 @@ from rtlagent.hls.frontend.reach import Kind, Reach, Stride
 
 _STRAIGHT = 16
 """Scalars up to which array elements are moved without a loop."""
-_BYTES = 64
-"""Bytes up to which an irregular copy is written out."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +65,8 @@ def plan(sides: list[Side], size: int | None, factor: int = 1) -> tuple[Item, ..
         unit = next(u for u in (8, 4, 2, 1) if unit % u == 0)
         return (Loop(None, unit, (Move(0, unit),)),)
     regions = [_region(side, size) for side in sides]
-    known = [r for r in regions if r is not None]
-    if known:
-        node = min(known, key=_scalars)
-        return tuple(_items(node, 0))
-    if size <= _BYTES:
-        parts = _even(size)
-        return tuple(Move(at, length) for at, length in parts)
-    unit = next(u for u in (8, 4, 2, 1) if math.gcd(size, *(_grain(s) for s in sides)) % u == 0)
-    return (Loop(size // unit, unit, (Move(0, unit),)),)
+    # The coarsest layout says how all are copied.
+    return tuple(_items(min(regions, key=_scalars), 0))
 
 
 def _even(size: int) -> Iterator[tuple[int, int]]:
@@ -113,26 +104,55 @@ def _scalars(node: Node) -> int:
     return sum(_scalars(part) for _, part in node.fields)
 
 
-def _region(side: Side, size: int) -> Node | None:
-    """Return the part of a layout that a copy covers exactly; None if it is no part."""
+def _region(side: Side, size: int) -> Node:
+    """Return the part of a layout that a copy covers."""
     node, at, strides = side.thing.tree, side.reach.start, side.reach.strides
-    while True:
-        if at == 0 and node.size == size and not any(s.bytes < size for s in strides):
-            return node
+    while not (at == 0 and node.size == size and not any(s.bytes < size for s in strides)):
         if isinstance(node, Array):
             step = node.element.size
-            if at % step == 0 and size % step == 0 and size >= step:
-                return Array(size // step, node.element) if size > step else node.element
             if at % step + size > step:
-                return None
+                return _range(node, at % step, size)
             at, node = at % step, node.element
         elif isinstance(node, Record):
             found = next(((o, p) for o, p in node.fields if o <= at and at + size <= o + p.size), None)
             if found is None:
-                return None
+                return _range(node, at, size)
             at, node = at - found[0], found[1]
         else:
-            return None
+            return _range(node, at, size)
+    return node
+
+
+def _range(node: Node, at: int, size: int) -> Node:
+    """Return a record of what lies in some bytes of a layout."""
+    parts = tuple(_parts(node, -at, size))
+    if len(parts) == 1 and parts[0][0] == 0 and parts[0][1].size == size:
+        return parts[0][1]
+    return Record(parts, size)
+
+
+def _parts(node: Node, at: int, size: int) -> Iterator[tuple[int, Node]]:
+    """Yield what of a node that begins at `at` lies in the bytes from 0 to `size`."""
+    if at >= size or at + node.size <= 0:
+        return
+    if at >= 0 and at + node.size <= size:
+        yield at, node
+    elif isinstance(node, Scalar):
+        first, last = max(at, 0), min(at + node.size, size)
+        yield from ((first + k, Scalar(n, 8 * n)) for k, n in _even(last - first))
+    elif isinstance(node, Record):
+        for offset, part in node.fields:
+            yield from _parts(part, at + offset, size)
+    else:
+        step = node.element.size
+        first, last = max(0, -(at // step)), min(node.count, (size - at) // step)
+        if first > 0:
+            yield from _parts(node.element, at + (first - 1) * step, size)
+        if last > first:
+            count = last - first
+            yield at + first * step, Array(count, node.element) if count > 1 else node.element
+        if first <= last < node.count:
+            yield from _parts(node.element, at + last * step, size)
 
 
 def _grain(side: Side) -> int:

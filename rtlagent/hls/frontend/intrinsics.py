@@ -32,7 +32,7 @@ INTRINSICS = frozenset(
 
 def lower_intrinsic(b: Builder, full_name: str, args: list[Value]) -> Any:
     """Return the result of an intrinsic; a tuple for those that also tell an overflow."""
-    name = full_name.split(".")[0]
+    name = full_name.split(".", maxsplit=1)[0]
     first = args[0]
     width = first.width
     if name == "expect":

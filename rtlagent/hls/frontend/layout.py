@@ -164,7 +164,8 @@ class _Descent:
         if node.count > 1:
             begins = not here and index == 0 and self.reach.limit == 0
             leads_out = any(
-                s.kind is Kind.DYNAMIC or (s.kind is Kind.WALK and begins) or s.extent > size for s in inner
+                s.kind is Kind.DYNAMIC or (s.kind is Kind.WALK and begins) or (s.extent and rest + s.extent > size)
+                for s in inner
             )
             if leads_out:
                 if isinstance(node.element, Array):

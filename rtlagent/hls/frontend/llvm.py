@@ -14,6 +14,7 @@ from typing import Any
 from rtlagent.errors import CSourceError
 from rtlagent.hls.frontend.debug_info import DebugInfo
 from rtlagent.hls.frontend.llvm_module import LlvmModule
+from rtlagent.hls.frontend.llvm_text import Reader, Type, read_named_types
 
 _SMALL = 60
 """Instructions (unoptimised) up to which a function is inlined at every call."""
@@ -22,6 +23,7 @@ _GROWTH = 600
 _DEFINE = re.compile(r"^define [^@\n]*@(\"[^\"]*\"|[\w.$]+)\((.*)$")
 _CALL = re.compile(r"\bcall\b[^@\n]*?@(\"[^\"]*\"|[\w.$]+)\(")
 _INDIRECT = re.compile(r"\bcall\b(?: \w+(?:\([^)]*\))?)* [^@(]*%[\w.]+\(")
+_BY_VALUE = re.compile(r"ptr (?:\w+ )*byval\((%\"[^\"]*\"|%[-\w.$]+)\) (?:align \d+ )?(%[-\w.$]+)")
 _LOCATION = re.compile(r"!dbg !(\d+)")
 
 
@@ -152,7 +154,12 @@ def prepare(text: str, order: list[str], shared: set[str]) -> LlvmModule:
     llvm = _llvm()
     wanted = {n for n in order[:-1] if n not in shared}
     lines = []
+    copies: list[str] = []
+    types = read_named_types(text)
     for line in text.splitlines():
+        if copies and line.startswith("  "):
+            lines += copies
+            copies = []
         if line.startswith("attributes #"):
             line = re.sub(r"\b(?:noinline|optnone|alwaysinline|inlinehint) ", "", line)  # noqa: PLW2901
         header = _DEFINE.match(line)
@@ -162,7 +169,11 @@ def prepare(text: str, order: list[str], shared: set[str]) -> LlvmModule:
             at = _parameters_end(line)
             attribute = " alwaysinline" if name in wanted else " noinline"
             line = line[: at + 1] + attribute + line[at + 1 :]  # noqa: PLW2901
+            if name in shared:
+                line, copies = _copy_by_value(line, types)  # noqa: PLW2901
         lines.append(line)
+    if "@llvm.memcpy.p0.p0.i64" in "\n".join(lines) and "declare void @llvm.memcpy.p0.p0.i64" not in text:
+        lines.append("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1 immarg)")
     module = llvm.parse_assembly("\n".join(lines))
     machine = llvm.Target.from_triple(module.triple).create_target_machine()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
@@ -177,6 +188,18 @@ def prepare(text: str, order: list[str], shared: set[str]) -> LlvmModule:
     passes.add_instruction_namer_pass()
     passes.run(module, builder)
     return LlvmModule(str(module))
+
+
+def _copy_by_value(header: str, types: dict[str, Type]) -> tuple[str, list[str]]:
+    """Let a function copy the structures that it is given by value: what stays a function gets their addresses."""
+    copies: list[str] = []
+    for found in list(_BY_VALUE.finditer(header)):
+        kind, name = found[1], found[2]
+        size = Reader(kind, types).type().size
+        header = header.replace(found[0], f"ptr {name}.given")
+        given = f"ptr {name}.given, i64 {size}, i1 false"
+        copies += [f"  {name} = alloca {kind}, align 16", f"  call void @llvm.memcpy.p0.p0.i64(ptr {name}, {given})"]
+    return header, copies
 
 
 def _parameters_end(line: str) -> int:

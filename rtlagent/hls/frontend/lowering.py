@@ -145,8 +145,9 @@ class _Lowering:
 
     def _lower(self, llvm: LlvmModule, functions: list[LlvmFunction]) -> LoweredC:
         top = next(f for f in functions if f.name == self.top)
+        inside = set().union(*(self.functions[n].globals for n in reachable(self.functions, self.top)))
         variables = Variables(
-            llvm, self.info, self.named, self.text, self.functions, self.top, self.remarks, self._number
+            llvm, self.info, self.named, self.text, inside, self.functions, self.top, self.remarks, self._number
         )
         shared = {f.name: f for f in functions if f is not top}
         points_to = PointsTo(variables.globals(), self.named, shared)
@@ -184,10 +185,9 @@ class _Lowering:
             thing = access.thing
             inside = access.reach.is_constant and 0 <= access.reach.start <= thing.size - access.size
             if thing.assumed and not inside and not self._within_element(thing, access.reach, access.size):
-                signature.refuse(
-                    f"how many elements {thing.argument} has is not known",
-                    f"declare it as an array with its size, or add `#pragma HLS interface port={thing.argument} depth=N`",
-                )
+                name = thing.argument
+                hint = f"declare it as an array with its size, or add `#pragma HLS interface port={name} depth=N`"
+                signature.refuse(f"how many elements {name} has is not known", hint)
 
     def _within_element(self, thing: Object, reach: Reach, size: int) -> bool:
         """Tell whether subscripts of arrays inside the one element are all that moves an access."""

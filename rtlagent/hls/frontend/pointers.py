@@ -1,7 +1,7 @@
 """Pointers while the IR is written, and their forms where the run decides them.
 
-A pointer to a known object is a byte offset: a constant, an index times a unit, and further subscripts. Where only the run
-knows, it takes one of three forms:
+A pointer to a known object is a byte offset: a constant, an index times a unit, and further subscripts. Where only
+the run knows, it takes one of three forms:
 
 - `Form(thing, start)`: one object, one place: nothing to store.
 - `Form(thing, start, unit)`: one object: an index; the byte offset is start + unit * index.

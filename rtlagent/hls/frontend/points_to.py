@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rtlagent.hls.frontend.bounds import IndexBounds
 from rtlagent.hls.frontend.llvm_module import (
-    Argument,
     Constant,
     Function,
     GlobalVariable,
@@ -29,7 +29,7 @@ from rtlagent.hls.frontend.steps import Step, constant_of, reach_after, read_ste
 Targets = dict[Object, Reach]
 _NOWHERE: Targets = {}
 _ANYWHERE = Reach(0, (Stride(1, Kind.DYNAMIC),))
-_MERGES = frozenset({"phi", "select", "inttoptr"})
+_MERGES = frozenset({"phi", "select", "inttoptr", "insertvalue", "extractvalue"})
 _ALIASES = frozenset({"freeze", "bitcast", "ptrtoint", "addrspacecast"})
 _ARITHMETIC = frozenset({"add", "sub", "and", "or", "xor", "mul", "shl", "lshr", "ashr", "udiv", "sdiv"})
 _COPIES = frozenset({"memcpy", "memmove"})
@@ -53,8 +53,6 @@ class PointsTo:
     shared: Mapping[str, Function] = field(default_factory=dict)
     """Functions that stay functions, by name."""
     targets: dict[Operand, Targets] = field(default_factory=dict)
-    merged: set[Operand] = field(default_factory=set)
-    """Pointers whose place only the run decides: phis, selects, loads, parameters, results."""
     steps: dict[Instruction, tuple[Step, ...]] = field(default_factory=dict)
     contents: dict[Object, list[Content]] = field(default_factory=dict)
     returned: dict[str, Targets] = field(default_factory=dict)
@@ -63,9 +61,10 @@ class PointsTo:
     def run(self, functions: Sequence[Function]) -> None:
         """Solve the constraints of all instructions."""
         relevant = [i for f in functions for b in f.blocks for i in b.instructions if _is_relevant(i)]
+        bounds = {f: IndexBounds(f).of for f in functions}
         for instruction in relevant:
             if instruction.opcode == "getelementptr":
-                self.steps[instruction] = read_steps(instruction, self.named)
+                self.steps[instruction] = read_steps(instruction, self.named, bounds[instruction.function])
         self.changed = True
         while self.changed:
             self.changed = False
@@ -163,19 +162,20 @@ class PointsTo:
         elif code in _MERGES:
             for operand in ins.operands[1:] if code == "select" else ins.operands:
                 self._merge(ins, self.of(operand))
-        elif code == "load":
+        elif code in _ARITHMETIC:
+            for operand in ins.operands:
+                self._merge(ins, dict.fromkeys(self.of(operand), _ANYWHERE))
+        else:
+            self._apply_effect(ins)
+
+    def _apply_effect(self, ins: Instruction) -> None:
+        code = ins.opcode
+        if code == "load":
             for thing, place in list(self.of(ins.operands[0]).items()):
                 if thing is not NULL:
                     self._merge(ins, self.content(thing, place).holds)
         elif code == "store":
             self._store(ins)
-        elif code in ("insertvalue", "extractvalue"):
-            for operand in ins.operands:
-                self._add_all(self.targets.setdefault(ins, {}), self.of(operand))
-        elif code in _ARITHMETIC:
-            for operand in ins.operands:
-                for thing in self.of(operand):
-                    self._merge(ins, {thing: _ANYWHERE})
         elif code == "ret" and ins.operands:
             self._add_all(self.returned.setdefault(ins.function.name, {}), self.of(ins.operands[0]))
         elif code == "call":
@@ -187,7 +187,6 @@ class PointsTo:
             self.changed = True
 
     def _merge(self, key: Operand, found: Targets) -> None:
-        self.merged.add(key)
         if found:
             self._add_all(self.targets.setdefault(key, {}), found)
 
@@ -247,7 +246,7 @@ def _may_point(operand: Operand) -> bool:
 
 def _is_relevant(ins: Instruction) -> bool:
     code = ins.opcode
-    if code in ("getelementptr", "store", "ptrtoint", "inttoptr", "ret", "insertvalue", "extractvalue"):
+    if code in ("getelementptr", "store", "ptrtoint", "ret", "inttoptr", "insertvalue", "extractvalue"):
         return True
     if code == "call":
         return ins.operands[-1].name != "" and not ins.operands[-1].name.startswith("rtlagent_pragma_")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rtlagent.hls.frontend.copies import Item, Side, places, plan
-from rtlagent.hls.frontend.layout import Conflict, changed, pieces
+from rtlagent.hls.frontend.layout import Array, Conflict, Scalar, changed, pieces
 from rtlagent.hls.frontend.llvm_module import Constant, Function, Instruction, Operand
 from rtlagent.hls.frontend.llvm_text import FloatType, IntType, PtrType, Reader, StructType, Type, UnreadableTextError
 from rtlagent.hls.frontend.objects import NULL, Object
 from rtlagent.hls.frontend.points_to import PointsTo, Targets
 from rtlagent.hls.frontend.reach import Reach
 from rtlagent.hls.frontend.steps import constant_of
+from rtlagent.hls.ir import MemoryKind
 
 COPIES = frozenset({"memcpy", "memmove", "memset"})
 
@@ -138,6 +140,7 @@ def _power_in(operand: Operand) -> int:
 
 def settle(found: Accessed) -> None:
     """Change layouts until every access follows them."""
+    _widen(found)
     waiting: Sequence[Access] = list(found.accesses)
     while True:
         touched: set[Object] = set()
@@ -150,6 +153,26 @@ def settle(found: Accessed) -> None:
         if not touched:
             return
         waiting = [a for a in found.accesses if a.thing in touched]
+
+
+def _widen(found: Accessed) -> None:
+    """Make words of local arrays of bytes that are only accessed by words."""
+    grains: dict[Object, int] = {}
+
+    def note(thing: Object, reach: Reach, size: int) -> None:
+        tree = thing.tree
+        if thing.kind is MemoryKind.LOCAL and isinstance(tree, Array) and tree.element == Scalar(1, 8):
+            grains[thing] = math.gcd(grains.get(thing, math.gcd(8, thing.size)), reach.start, reach.unit, size)
+
+    for access in found.accesses:
+        note(access.thing, access.reach, access.size)
+    for copy in found.copies.values():
+        for side in copy.sides:
+            for reach, size in places(copy.plan(), side.reach):
+                note(side.thing, reach, size)
+    for thing, grain in grains.items():
+        if grain > 1:
+            thing.tree = Array(thing.size // grain, Scalar(grain, 8 * grain))
 
 
 def _follow(access: Access, touched: set[Object]) -> None:

@@ -71,14 +71,30 @@ def find_top(text: str, top: str) -> TopText | None:
         chosen = following or (brace if _is_old_style(plain[close + 1 :]) else None)
         if chosen is None:
             continue
-        inside = text[found.end() : close]
-        return TopText(found.start(), close + chosen.end(), _parameters(inside))
+        parameters = _parameters(text[found.end() : close])
+        if not following:
+            declared = _old_style(text[close + 1 : close + chosen.end()])
+            parameters = tuple(declared.get(p.name, p) for p in parameters)
+        return TopText(found.start(), close + chosen.end(), parameters)
     return None
 
 
 def _is_old_style(rest: str) -> bool:
     """Tell whether declarations of a K&R definition stand between `)` and `{`."""
     return re.match(r"\s*(?:[\w\s*\[\],]+;\s*)+\{", rest) is not None
+
+
+def _old_style(text: str) -> dict[str, Parameter]:
+    """Read the declarations of a K&R definition's parameters."""
+    found: dict[str, Parameter] = {}
+    for declaration in without_comments(text).split(";")[:-1]:
+        kind = re.match(r"\s*((?:\w+\s+)*\w+)(?=[\s*(])", declaration)
+        if kind:
+            first, *others = _split(declaration)
+            for declarator in (first, *(f"{kind[1]} {other}" for other in others)):
+                for parameter in _parameters(declarator):
+                    found[parameter.name] = parameter
+    return found
 
 
 def _matching(text: str, at: int) -> int | None:

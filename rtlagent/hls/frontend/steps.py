@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -42,16 +42,27 @@ class Index:
 
 
 Step = Walk | Field | Elements | Index
+BoundsOf = Callable[[Operand, Instruction], tuple[int, int] | None]
+"""(index, instruction that uses it) -> least and greatest value, if that is plain."""
 
 
-def read_steps(instruction: Instruction, named: dict[str, Type]) -> tuple[Step, ...]:
+def read_steps(instruction: Instruction, named: dict[str, Type], bounds: BoundsOf) -> tuple[Step, ...]:
     """Return the steps of a getelementptr instruction, outermost first.
+
+    A walk whose index has plain bounds becomes a subscript of an array of that length.
 
     Raises:
         UnreadableTextError: its type is none that this front-end knows.
     """
     source = _source_type(instruction.text.split("getelementptr", 1)[1].split(", ptr ", 1)[0], _Types(named))
-    return tuple(_steps(source, instruction.operands[1:]))
+    found = _steps(source, instruction.operands[1:])
+    for number, step in enumerate(found):
+        if isinstance(step, Index) and step.stride.kind is Kind.WALK:
+            known = bounds(step.operand, instruction)
+            if known is not None and known[0] >= 0:
+                size = step.stride.bytes
+                found[number] = Index(Stride(size, Kind.TYPED, (known[1] + 1) * size), step.operand)
+    return tuple(found)
 
 
 class _Types:

@@ -31,6 +31,8 @@ class Variables:
     named: Mapping[str, Type]
     text: str
     """Of the module before anything was inlined."""
+    inside: set[str]
+    """Globals that the top function's call tree mentions, directly or in initial values."""
     functions: Mapping[str, TextFunction]
     top: str
     remarks: Remarks
@@ -69,7 +71,7 @@ class Variables:
         except UnreadableTextError:
             return None
         described = self.info.attached(variable.text)
-        is_port = not constant and name in outside and image is not None
+        is_port = not constant and name in outside & self.inside and image is not None
         if is_port and image is not None and any(image.data) and not self._may_be_written(name):
             is_port = False  # a table that is not declared const
         if is_port and image is not None and image.pointers:
@@ -77,7 +79,7 @@ class Variables:
             is_port = False
         basic = self.info.basic(described.type) if described else None
         return Object(
-            re.sub(r"\W", "_", described.name if described else name.strip(".")) or "g",
+            _plain(described.name if described else name),
             kind,
             MemoryKind.PARAM if is_port else MemoryKind.STATIC,
             self.new_number(),
@@ -140,3 +142,9 @@ class Variables:
             debug_type=described.type if described else None,
             function=described.function if described else "",
         )
+
+
+def _plain(name: str) -> str:
+    """Return a name for a memory; the compiler's own for initial values of locals is `__const.FUNCTION.VARIABLE`."""
+    initial = re.fullmatch(r"__const\.\w+\.(\w+)", name)
+    return f"{initial[1]}_init" if initial else re.sub(r"\W", "_", name.strip(".")) or "g"
