@@ -92,6 +92,10 @@ class PlanRun:
                     continue
                 for value in op.operands():
                     assert value not in plan.slots or ready[value] <= cycle, f"{op} uses {value} in cycle {cycle}"
+                if op.opcode is Opcode.CALL:
+                    # The callee begins in the next cycle; a call is its block's last operation.
+                    self.commit(stores)
+                    stores = []
                 result = self.execute(op, [self.value(v, values) for v in op.operands()], stores)
                 ready[op] = plan.slots[op].ready
                 if op.width:

@@ -58,13 +58,14 @@ class Delays:
         """Return the delay of choosing one of `count` sources by state."""
         return self.technology.multiplexer * math.log2(count) if count > 1 else 0.0
 
-    def timing(self, op: Op, *, pipelined: bool, tail_ns: float) -> OpTiming:
+    def timing(self, op: Op, *, tail_ns: float, waited_for: bool = False) -> OpTiming:
         """Return an operation's timing.
 
         Args:
             op: Of any kind.
-            pipelined: Whether its block is a pipelined loop, where divisions have a latency of their own.
             tail_ns: What the result must reach in its cycle: at least a register.
+            waited_for: The block's last cycle lasts until a call or division is done; other divisions have a fixed
+                latency.
         """
         t = self.technology
         if op.opcode is Opcode.MUL:
@@ -74,7 +75,7 @@ class Delays:
         if op.opcode in DIVISIONS:
             # Signs are taken off before and put on behind the unit: an adder and a multiplexer each.
             sign = t.add + t.carry * op.width + t.select
-            latency = division_latency(op.width) if pipelined else 0
+            latency = 0 if waited_for else division_latency(op.width)
             return OpTiming(latency, sign + t.setup, self.start_ns + sign)
         if op.opcode is Opcode.CALL:
             return OpTiming(0, t.setup + t.select, self.start_ns + t.select)

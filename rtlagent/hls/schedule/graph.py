@@ -58,7 +58,7 @@ def build(block: Block, dependences: list[Dependence], delays: Delays, *, pipeli
     ops = [op for op in block.ops if op is not skip]
     number = {op: n for n, op in enumerate(ops)}
     tails = _tails(block, ops, delays, pipelined=pipelined)
-    timing = [delays.timing(op, pipelined=pipelined, tail_ns=tails[n]) for n, op in enumerate(ops)]
+    timing = [delays.timing(op, tail_ns=tails[n]) for n, op in enumerate(ops)]
     count = len(ops)
     graph = Graph(
         block,

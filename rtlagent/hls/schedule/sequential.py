@@ -89,7 +89,7 @@ def _uses(waiting: Op | None, op: Op) -> bool:
 
 def _wait(plan: BlockPlan, graph: Graph, times: Times, waiting: Op, delays: Delays, last: int) -> int:
     """Place the operation that is waited for; return its cycle."""
-    timing = delays.timing(waiting, pipelined=False, tail_ns=delays.technology.setup)
+    timing = delays.timing(waiting, tail_ns=delays.technology.setup, waited_for=True)
     start = delays.start_ns
     for value in waiting.operands():
         n = graph.number.get(value) if isinstance(value, Op) else None
@@ -121,7 +121,7 @@ class _Listing:
         waits_for = [len(graph.data_in[n]) + len(graph.order_in[n]) for n in range(count)]
         heap: list[tuple[int, float, int]] = []
         starts: dict[int, float] = {}
-        longest = 0
+        longest = self._least_length() - 1
 
         def arrive(n: int) -> None:
             cycle, start = earliest(graph, self.delays, times, n, 0)
@@ -153,6 +153,16 @@ class _Listing:
                 if not waits_for[out]:
                     arrive(out)
         return times
+
+    def _least_length(self) -> int:
+        """Return how many cycles the ports alone take."""
+        counts: dict[tuple[object, range], int] = {}
+        for op in self.graph.ops:
+            resource = self.reserved.resource(op)
+            if resource is not None and resource != PRODUCTS:
+                key = (resource, self.reserved.choices(op, resource))
+                counts[key] = counts.get(key, 0) + 1
+        return max((-(-count // max(1, len(choices))) for (_, choices), count in counts.items()), default=1)
 
     def _rank(self) -> list[float]:
         """Return the longest way in ns from each operation's start to the end."""

@@ -19,6 +19,7 @@ from rtlagent.hls.ir import Op, Value
 from .delays import Delays
 from .graph import Graph
 from .plan import BlockPlan, Slot
+from .reservations import is_product
 from .sequential import Times, is_stable
 
 _EPSILON = 1e-9
@@ -41,7 +42,13 @@ def sink(
     last_use = _last_uses(graph, plan, times, used_outside)
     for n in range(len(graph.ops) - 1, -1, -1):
         op, timing = graph.ops[n], graph.timing[n]
-        if op in used_outside or op in held or not graph.data_out[n] or not is_stable(op, timing.latency):
+        if (
+            is_product(op)
+            or op in used_outside
+            or op in held
+            or not graph.data_out[n]
+            or not is_stable(op, timing.latency)
+        ):
             continue
         first = min(times.cycle[out] for out in graph.data_out[n])
         if first <= times.cycle[n] or _costs(graph, n, first, last_use) > op.width:

@@ -93,7 +93,7 @@ class _BlockCheck:
                 raise self.fail(op, f"starts at {slot.start_ns:.2f} ns and needs {timing.need_ns:.2f} ns")
 
     def _timing(self, op: Op) -> OpTiming:
-        return self.delays.timing(op, pipelined=self.plan.ii is not None, tail_ns=self.delays.technology.setup)
+        return self.delays.timing(op, tail_ns=self.delays.technology.setup)
 
     def _operands(self) -> None:
         for op in self.block.ops:
