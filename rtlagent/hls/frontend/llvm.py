@@ -166,9 +166,11 @@ def prepare(text: str, order: list[str], shared: set[str]) -> LlvmModule:
         if header:
             name = header[1].strip('"')
             # After the parameters, where attributes stand.
-            at = _parameters_end(line)
+            at = _parameters_end(line) + 1
+            address = re.match(r" (?:local_)?unnamed_addr", line[at:])
+            at += address.end() if address else 0
             attribute = " alwaysinline" if name in wanted else " noinline"
-            line = line[: at + 1] + attribute + line[at + 1 :]  # noqa: PLW2901
+            line = line[:at] + attribute + line[at:]  # noqa: PLW2901
             if name in shared:
                 line, copies = _copy_by_value(line, types)  # noqa: PLW2901
         lines.append(line)
