@@ -13,9 +13,10 @@ import argparse
 import sys
 import tempfile
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
-from rtlagent.config import ToolConfig
+from rtlagent.config import Limits, ToolConfig
 from rtlagent.errors import RtlagentError
 from rtlagent.hls import HlsOptions, compile_c
 from rtlagent.tools.clang import emit_llvm
@@ -25,6 +26,7 @@ from rtlagent.types import Metrics, SourceFile
 
 KERNELS = Path(__file__).resolve().parents[1] / "suites" / "kernels"
 _SHARE = 0.9
+_LIMIT_S = 900.0
 
 
 def main() -> int:
@@ -56,7 +58,7 @@ def main() -> int:
 
 def _measure(path: Path, top: str, target: str, clock_ns: float) -> tuple[Metrics, str]:
     source = SourceFile(path.name, path.read_text())
-    config = ToolConfig()
+    config = ToolConfig(limits=replace(Limits(), wall_s=_LIMIT_S, cpu_s=int(_LIMIT_S)))
 
     def clang(text: str, language: str, arguments: tuple[str, ...]) -> str:
         return emit_llvm(text, language, arguments, path=source.path, config=config)
