@@ -273,7 +273,8 @@ class LoopDirectives:
     distances: dict[str, int] = field(default_factory=dict)
     """Memory name -> how near a STORE is to a later access of the same element, when a pass could tell.
 
-    Distance d: what an iteration stores is neither loaded nor stored again later in that iteration (in program order) if
+    Distance d: what an iteration stores is neither loaded nor stored again later in that iteration (in program order)
+    if
     d >= 1, nor in the d - 1 iterations after it. A LOAD before a STORE of the same element keeps its order in any case.
     Memories that are absent: nothing is known.
     """
@@ -481,5 +482,7 @@ def replace_uses(function: Function, replacement: dict[Value, Value]) -> None:
         end = block.terminator
         if isinstance(end, Branch):
             end.condition = final(end.condition)
-        elif isinstance(end, Switch) or (isinstance(end, Return) and end.value is not None):
+        elif isinstance(end, Switch):
             end.value = final(end.value)
+        elif isinstance(end, Return):
+            end.value = None if end.value is None else final(end.value)

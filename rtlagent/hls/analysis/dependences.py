@@ -34,6 +34,7 @@ from rtlagent.hls.ir import (
     Return,
     Stream,
     Value,
+    same_value,
 )
 
 from .loops import is_pure
@@ -88,6 +89,9 @@ def _slice(block: Block, values: list[Value]) -> list[Value] | None:
             continue
         seen.add(value)
         if isinstance(value, Phi) and value in phis:
+            starts = [v for source, v in value.incoming.items() if source is not block]
+            if any(not same_value(v, starts[0]) for v in starts):
+                return None
             work += value.incoming.values()
         elif isinstance(value, Op) and value in inside and is_pure(value):
             work += value.args

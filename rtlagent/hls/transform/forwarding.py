@@ -264,13 +264,13 @@ def _depth(block: Block, loads: list[Op], store: Op, period: float) -> int:
 def _forward_between_iterations(function: Function, loop: Loop, memory: Memory, depth: int) -> None:
     """Carry the elements stored last along and use them in the next iterations' loads."""
     block = loop.header
-    entry = loop.entries[0]
     store = next(op for op in block.ops if op.opcode is Opcode.STORE and op.memory is memory)
     loads = [op for op in block.ops if op.opcode is Opcode.LOAD and op.memory is memory]
 
     def carried(value: Value, name: str) -> Phi:
         phi = Phi(value.width, name=f"{memory.name}_{name}", place=store.place)
-        phi.incoming = {entry: Const(0, value.width), block: value}
+        nothing: Value = Const(0, value.width)
+        phi.incoming = {**dict.fromkeys(loop.entries, nothing), block: value}
         block.phis.append(phi)
         return phi
 

@@ -11,7 +11,8 @@ memory b 32 [8][10]                     memory b 32 [80] shape=[8,10]
                                           %w = load b[%k.2]
 ```
 
-A dimension whose size is a power of two costs no logic. Subscripts are in range wherever the program is defined, so their
+A dimension whose size is a power of two costs no logic. Subscripts are in range wherever the program is defined, so
+their
 higher bits are cut off.
 """
 

@@ -9,7 +9,8 @@ memory a 32 [16] partitions=cyclic 4      memory a_0 32 [4] .. memory a_3 32 [4]
                                             %w = select %b == 0, %w.0, ...
 ```
 
-An access whose bank is known goes to that bank; any other one goes to all of them under predicates. A complete partition
+An access whose bank is known goes to that bank; any other one goes to all of them under predicates. A complete
+partition
 without computed subscripts makes an element a memory of its own, which later becomes a value or a register.
 """
 
@@ -58,7 +59,7 @@ def run(module: Module, options: HlsOptions, remarks: Remarks) -> None:
 
 
 def _each_dimension(memory: Memory, partitions: list[Partition]) -> list[Partition]:
-    """Write out `dim=0` (every dimension); of two partitions of a dimension the last counts. From the last dimension."""
+    """Write out `dim=0` (every dimension), from the last; of two partitions of a dimension the last counts."""
     result: dict[int, Partition] = {}
     for p in partitions:
         for dim in range(len(memory.dims)) if p.dim < 0 else (p.dim,):
@@ -127,12 +128,12 @@ def _split_dimension(module: Module, memory: Memory, partition: Partition, *, re
     layout = _layout(memory, partition)
     if layout.banks <= 1 and layout.kind != "complete":
         return [memory]
-    if registers and layout.kind == "complete" and len(memory.dims) == 1 and not _all_constant(module, memory):
+    one_dimension = layout.kind == "complete" and len(memory.dims) == 1 and memory.kind is not MemoryKind.PARAM
+    if registers and one_dimension and not _all_constant(module, memory):
         # Every access would become as many as there are elements: an array of registers says the same.
-        if memory.kind is not MemoryKind.PARAM:
-            memory.storage = memory.storage or "register"
-            memory.ports = max(memory.ports, REGISTER_PORTS)
-            return [memory]
+        memory.storage = memory.storage or "register"
+        memory.ports = max(memory.ports, REGISTER_PORTS)
+        return [memory]
     banks = [_bank(memory, layout, n) for n in range(layout.banks)]
     at = module.memories.index(memory)
     module.memories[at : at + 1] = banks

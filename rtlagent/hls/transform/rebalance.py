@@ -8,7 +8,8 @@ loop: %s = phi [entry: 0, loop: %s.4]     loop: %s = phi [entry: 0, loop: %s.4]
       %s.4 = add %s.3, %d                       %s.4 = add %s, %t.3
 ```
 
-Two's complement addition and multiplication, bit operations, minimum and maximum are associative, so any order gives the
+Two's complement addition and multiplication, bit operations, minimum and maximum are associative, so any order gives
+the
 same bits. A step that is taken only if a condition holds (`select %c, (add %s, %a), %s`) becomes one that always is,
 with the neutral element otherwise. In the loop above only one addition is left between one iteration and the next.
 """
