@@ -100,9 +100,10 @@ def arithmetic(delays: Delays) -> Iterator[Case]:
     yield chain("xor", ab, "  %r = xor 32 %a, %b", delays)
     yield chain("add_add", abc, "  %s = add 32 %a, %b\n  %r = add 32 %s, %c", delays)
     yield chain("add_add_add", abc, "  %s = add 32 %a, %b\n  %t = add 32 %s, %c\n  %r = add 32 %t, %b", delays)
+    yield chain("add_ult", abc, "  %s = add 32 %a, %b\n  %r = ult 1 %s, %c", delays)
     yield chain("add_slt", abc, "  %s = add 32 %a, %b\n  %r = slt 1 %s, %c", delays)
     yield chain("slt_select", ab, "  %s = slt 1 %a, %b\n  %r = select 32 %s, %a, %b", delays)
-    yield chain("eq_select", ab, "  %s = eq 1 %a, %b\n  %r = select 32 %s, %a, %b", delays)
+    yield chain("eq_select", abc, "  %s = eq 1 %a, %b\n  %r = select 32 %s, %a, %c", delays)
     rotated = "  %s = add 32 %a, %b\n  %h = lshr 32 %s, 7\n  %l = shl 32 %s, 25\n  %x = or 32 %h, %l\n"
     yield chain("add_rotate_add", abc, f"{rotated}  %r = add 32 %x, %c", delays)
     yield chain("add_rotate_xor_add", abc, f"{rotated}  %y = xor 32 %x, %b\n  %r = add 32 %y, %c", delays)

@@ -126,8 +126,10 @@ class Delays:
     def edge(self, source: Op, sink: Op, operand: int) -> float:
         """Return what has to be added to a source's delay on its way to an operand of the same cycle."""
         t = self.technology
-        if source.opcode in _SUMS and (sink.opcode in _SUMS or sink.opcode in _ORDERS):
+        if source.opcode in _SUMS and sink.opcode in _SUMS:
             return -t.overlap * t.carry * source.width
+        if source.opcode in _SUMS and sink.opcode in _ORDERS:
+            return -t.compare_overlap * t.carry * source.width
         if operand == 0 and sink.opcode is Opcode.SELECT and sink.width > 1:
             return t.fanout * math.log2(sink.width)
         return 0.0

@@ -64,14 +64,18 @@ class _Latency:
     def _loop(self, loop: Loop) -> Bounds:
         directives = loop.header.directives
         trips = _trips(loop)
-        least_trips = trips if trips is not None else (directives.trip_min if directives is not None else None)
-        most_trips = trips if trips is not None else (directives.trip_max if directives is not None else None)
+        told = (directives.trip_min, directives.trip_max) if directives is not None else (None, None)
+        # A loop that is entered runs its first iteration, at least up to the first test.
+        least_trips = trips if trips is not None else max(1, told[0] or 1)
+        most_trips = trips if trips is not None else told[1]
         plan = self.plan.blocks[loop.header]
         if plan.ii is not None:
             return _pipelined(plan, least_trips), _pipelined(plan, most_trips)
         least, most = self._iteration(loop)
+        if trips is None and told[0] is None and not loop.is_rotated:
+            least = self._block(loop.header)[0]
         return (
-            None if least is None or least_trips is None else least * max(1, least_trips),
+            None if least is None else least * max(1, least_trips),
             None if most is None or most_trips is None else most * max(1, most_trips),
         )
 
@@ -111,9 +115,9 @@ class _Latency:
             targets, (least, most) = steps(block)
             after = [known[t] for t in targets if t in known]
             shortest = _least([a for a, _ in after]) if after else 0
-            longest = (
-                None if any(b is None for _, b in after) else max((b for _, b in after if b is not None), default=0)
-            )
+            # A target that is not known yet closes a cycle that is no natural loop.
+            endless = any(b is None for _, b in after) or len(after) < len(targets)
+            longest = None if endless else max((b for _, b in after if b is not None), default=0)
             known[block] = (
                 None if least is None or shortest is None else least + shortest,
                 None if most is None or longest is None else most + longest,

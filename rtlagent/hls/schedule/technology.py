@@ -25,6 +25,8 @@ class Technology:
     """Of the carry chain, a bit."""
     overlap: float
     """Part of the carry chain that runs at the same time as that of an adder before it."""
+    compare_overlap: float
+    """The same for a less-than behind an adder."""
     compare: float
     """A less-than, without its carry chain: the last carry has to leave the chain."""
     equal: float
@@ -74,7 +76,8 @@ ECP5 = Technology(
     add=1.1,
     carry=0.035,
     overlap=0.8,
-    compare=1.85,
+    compare_overlap=0.0,
+    compare=2.2,
     equal=0.55,
     equal_base=-0.5,
     logic=0.3,
@@ -104,6 +107,7 @@ ICE40 = Technology(
     add=0.4,
     carry=0.15,
     overlap=0.8,
+    compare_overlap=0.8,
     compare=0.9,
     equal=0.75,
     equal_base=-1.4,
@@ -134,6 +138,7 @@ XC7 = Technology(
     add=0.85,
     carry=0.028,
     overlap=0.8,
+    compare_overlap=0.4,
     compare=1.0,
     equal=0.3,
     equal_base=-0.2,
@@ -164,6 +169,7 @@ GENERIC = Technology(
     add=0.95,
     carry=0.031,
     overlap=0.8,
+    compare_overlap=0.4,
     compare=1.3,
     equal=0.4,
     equal_base=-0.3,
