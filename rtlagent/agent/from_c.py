@@ -77,7 +77,7 @@ def clang_of(spec: Spec, config: ToolConfig) -> Clang:
 def choose_top(spec: Spec, config: ToolConfig) -> str:
     """Return the spec's top, or the only function that can be meant.
 
-    Functions that others call, and `main` beside other functions, are not meant.
+    Functions that others call (`main` apart), and `main` beside other functions, are not meant.
 
     Raises:
         UsageError: there is none, or there are several.
@@ -87,7 +87,8 @@ def choose_top(spec: Spec, config: ToolConfig) -> str:
     if spec.top is not None:
         return spec.top
     llvm = clang_of(spec, config)(source.text, spec.c_language, ())
-    called = set(_CALLED.findall(llvm))
+    bodies = re.findall(r'^define [^@]*@"?([^"(\s]+)"?\((.*?)^\}', llvm, re.M | re.S)
+    called = {callee for symbol, body in bodies if symbol != "main" for callee in _CALLED.findall(body)}
     defined = defined_functions(llvm)
     others = [(name, symbol) for name, symbol in defined if name != "main"]
     if not others and defined:

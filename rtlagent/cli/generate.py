@@ -209,9 +209,6 @@ def resume(
         }
     )
     found = Run.find(config.runs_dir, run)
-    if is_c_run(found):
-        _check_out(config)
-        _go_c(found, config, None, as_json=as_json, plain=plain)
     limits = {
         "max_iterations": max_iterations,
         "max_tokens": max_tokens,
@@ -221,6 +218,8 @@ def resume(
     given = [name for name, value in limits.items() if value is not None]
     stored = stored_config(found, config, given=given)
     _check_out(stored)
+    if is_c_run(found):
+        _go_c(found, stored, None, as_json=as_json, plain=plain)
     _go(found, stored, as_json=as_json, plain=plain)
 
 

@@ -106,7 +106,8 @@ def grade_against_c(steps: Sequence[StepResult]) -> tuple[Grade, str]:
     values = max((t.checked_cycles or 0 for t in step.tests), default=0) if step else 0
     if step is None or not values:
         return Grade.NONE, "nothing was compared with the C"
-    said = f"{values} values equal the C's under {' and '.join(t.name for t in step.tests)}"
+    equal = "value equals" if values == 1 else "values equal"
+    said = f"{values} {equal} the C's under {' and '.join(t.name for t in step.tests)}"
     percent = step.metrics.c_coverage_percent
     ran = "how much of the C ran is not measured" if percent is None else f"{percent:g} % of the C's lines ran"
     if values < MIN_VALUES:

@@ -281,6 +281,7 @@ def top_of(folder: Path, text: str) -> str:
         ("int f(int a) { return a; }", "f"),
         ("static int g(int a) { return a; } int f(int a) { return g(a); }", "f"),
         ("int f(int a) { return a; } int main(void) { return f(1); }", "f"),
+        ("static int g(int a) { return a; } int f(int a) { return g(a); } int main(void) { return f(1) + g(2); }", "f"),
         ("int main(void) { return 0; }", "main"),
     ],
 )
