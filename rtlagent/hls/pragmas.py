@@ -12,8 +12,9 @@ for (i = 0; i < 8; i++) {              for (i = 0; i < 8; i++) {
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from rtlagent.errors import suggestion
@@ -34,7 +35,7 @@ _OPTIONS: Mapping[str, frozenset[str]] = {
         {"variable", "inter", "intra", "true", "false", "raw", "war", "waw", "class", "type", "direction", "distance"}
         | {"array", "pointer", "dependent"}
     ),
-    "allocation": frozenset({"instances", "limit", "operation", "function"}),
+    "allocation": frozenset({"instances", "limit", "operation", "function", "core"}),
     "bind_op": frozenset({"variable", "op", "impl", "latency"}),
     "bind_storage": frozenset({"variable", "type", "impl", "latency"}),
     "interface": frozenset(
@@ -45,6 +46,16 @@ _OPTIONS: Mapping[str, frozenset[str]] = {
     "latency": frozenset({"min", "max"}),
     "dataflow": frozenset({"disable_start_propagation"}),
     "stream": frozenset({"variable", "depth", "type", "off"}),
+}
+_OF_LOOPS = frozenset({"pipeline", "unroll", "loop_tripcount", "loop_flatten"})
+_OPERATOR = re.compile(r"_Pragma\s*\(\s*\"\s*(?:HLS|hls)\s+([^\"]*)\"\s*\)")
+_NESTING = 10
+_GREATEST = 1 << 32
+_ARITHMETIC: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: int.__add__,
+    ast.Sub: int.__sub__,
+    ast.Mult: int.__mul__,
+    ast.Div: int.__floordiv__,
 }
 _NUMBERS = frozenset({"ii", "factor", "dim", "min", "max", "avg", "limit", "latency", "depth", "distance"})
 
@@ -86,39 +97,76 @@ def mark_pragmas(text: str, path: str, remarks: Remarks, *, use: bool = True) ->
     lines = text.split("\n")
     scan = _Scanner()
     marked = MarkedSource("")
+    constants = Constants(text)
     number = 0
     while number < len(lines):
         line = lines[number]
-        found = _PRAGMA.match(line) if scan.in_code else None
+        found = _PRAGMA.match(line.rstrip("\r")) if scan.in_code else None
         if not found:
+            lines[number] = _mark_operators(line, marked, Place(path, number + 1), remarks, constants, use=use)
             scan.feed(line)
             number += 1
             continue
         first = number
         body = found[1]
-        while body.endswith("\\") and number + 1 < len(lines):
+        while body.rstrip().endswith("\\") and number + 1 < len(lines):
             number += 1
-            body = body[:-1] + " " + lines[number]
+            body = body.rstrip()[:-1] + " " + lines[number]
             lines[number] = ""
         number += 1
         lines[first] = ""
         if not use:
             continue
-        pragma = _read(body, len(marked.pragmas), Place(path, first + 1), remarks)
+        pragma = _read(body, len(marked.pragmas), Place(path, first + 1), remarks, constants)
         if pragma is None:
             continue
         problem = scan.problem()
+        if not problem and _stands_before_loop(pragma, lines[number:], scan):
+            if scan.depth == 1:
+                problem = "it stands before its loop; put it inside the loop's braces"
+            else:
+                told = f"#pragma HLS {pragma.kind} speaks about the loop around it, not about the one below"
+                remarks.warn("PRAGMA_PLACE", told, pragma.place, hint="put it inside the braces of its loop")
         if problem:
             remarks.warn("PRAGMA_PLACE", f"#pragma HLS {pragma.kind} is ignored: {problem}", pragma.place)
             continue
-        name = f"{MARKER}{pragma.number}"
-        lines[first] = f';extern void {name}(void) __asm__("{name}");{name}();'
+        lines[first] = _marker(pragma)
         marked.pragmas.append(pragma)
     marked.text = "\n".join(lines)
     return marked
 
 
-def _read(body: str, number: int, place: Place, remarks: Remarks) -> Pragma | None:
+def _marker(pragma: Pragma) -> str:
+    name = f"{MARKER}{pragma.number}"
+    return f';extern void {name}(void) __asm__("{name}");{name}();'
+
+
+def _mark_operators(
+    line: str, marked: MarkedSource, place: Place, remarks: Remarks, constants: Constants, *, use: bool
+) -> str:
+    """Replace `_Pragma("HLS ...")` operators of a line."""
+    if "_Pragma" not in line or line.lstrip().startswith("#"):
+        return line
+
+    def mark(found: re.Match[str]) -> str:
+        pragma = _read(found[1], len(marked.pragmas), place, remarks, constants) if use else None
+        if pragma is None:
+            return ""
+        marked.pragmas.append(pragma)
+        return _marker(pragma)
+
+    return _OPERATOR.sub(mark, line)
+
+
+def _stands_before_loop(pragma: Pragma, following: list[str], scan: _Scanner) -> bool:
+    """Tell whether a pragma of a loop stands before one instead of at the beginning of one's body."""
+    if pragma.kind not in _OF_LOOPS or scan.opened:
+        return False
+    code = next((line for line in following if line.strip() and not _PRAGMA.match(line)), "")
+    return bool(re.match(r"\s*(?:[A-Za-z_]\w*\s*:\s*)?(?:for|while|do)\b", code))
+
+
+def _read(body: str, number: int, place: Place, remarks: Remarks, constants: Constants) -> Pragma | None:
     body = re.sub(r"//.*$|/\*.*?\*/", "", body).strip()
     body = re.sub(r"\s*=\s*", "=", body)
     words = body.split()
@@ -137,12 +185,59 @@ def _read(body: str, number: int, place: Place, remarks: Remarks) -> Pragma | No
             hint = suggestion(name, sorted(_OPTIONS[kind]))
             remarks.warn("PRAGMA_OPTION", f"#pragma HLS {kind}: unknown option {name}", place, hint=hint)
             continue
-        if name in _NUMBERS and not re.fullmatch(r"0[xX][0-9a-fA-F]+|\d+", value):
-            wrong = f"#pragma HLS {kind} is ignored: {name} takes a number, not {value!r}"
-            remarks.warn("PRAGMA_VALUE", wrong, place)
-            return None
+        if name in _NUMBERS:
+            known = constants.value(value)
+            if known is None or known < 0:
+                wrong = f"#pragma HLS {kind} is ignored: {name} takes a number, not {value!r}"
+                remarks.warn("PRAGMA_VALUE", wrong, place)
+                return None
+            value = str(known)
         options[name] = value
+    wrong = _missing(kind, options)
+    if wrong:
+        remarks.warn("PRAGMA_VALUE", f"#pragma HLS {kind} is ignored: {wrong}", place)
+        return None
     return Pragma(number, kind, options, place)
+
+
+def _missing(kind: str, options: Mapping[str, str]) -> str:
+    """Say what a pragma needs and does not have; empty if nothing."""
+    if kind in ("array_partition", "bind_op", "bind_storage", "stream") and not options.get("variable"):
+        return "it takes variable=NAME"
+    if kind == "unroll" and options.get("factor") == "0":
+        return "factor takes a number from 1"
+    return ""
+
+
+class Constants:
+    """Values of the macros and constants that a text defines itself, for numbers in pragmas."""
+
+    def __init__(self, text: str) -> None:
+        self._texts: dict[str, str] = dict(
+            re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n]+?)[ \t\r]*$", text, re.M)
+        )
+        declared = r"\bconst(?:expr)?\s+(?:unsigned\s+|static\s+)*\w+\s+(\w+)\s*=\s*([^;,]+);"
+        self._texts |= dict(re.findall(declared, text))
+
+    def value(self, text: str, depth: int = 0) -> int | None:
+        """Return the value of a number, a name or a sum, difference, product or quotient of such; None if unknown."""
+        try:
+            tree = ast.parse(re.sub(r"//.*$|/\*.*?\*/|(?<=\d)[uUlL]+\b", "", text).strip(), mode="eval").body
+        except (SyntaxError, ValueError):
+            return None
+        return self._evaluate(tree, depth)
+
+    def _evaluate(self, tree: ast.expr, depth: int) -> int | None:
+        if isinstance(tree, ast.Constant) and isinstance(tree.value, int):
+            return tree.value
+        if isinstance(tree, ast.Name) and tree.id in self._texts and depth < _NESTING:
+            return self.value(self._texts[tree.id], depth + 1)
+        if isinstance(tree, ast.BinOp) and type(tree.op) in _ARITHMETIC:
+            a, z = self._evaluate(tree.left, depth), self._evaluate(tree.right, depth)
+            if a is None or z is None or (isinstance(tree.op, ast.Div) and z == 0) or abs(z) > _GREATEST:
+                return None
+            return _ARITHMETIC[type(tree.op)](a, z)
+        return None
 
 
 class _Scanner:
@@ -151,7 +246,13 @@ class _Scanner:
     def __init__(self) -> None:
         self.depth = 0
         self._comment = False
+        self._directive = False
         self._before = ";"
+
+    @property
+    def opened(self) -> bool:
+        """True directly after an opening brace."""
+        return self._before == "{"
 
     @property
     def in_code(self) -> bool:
@@ -168,7 +269,8 @@ class _Scanner:
 
     def feed(self, line: str) -> None:
         """Take the next line."""
-        if not self._comment and line.lstrip().startswith("#"):
+        if not self._comment and (self._directive or line.lstrip().startswith("#")):
+            self._directive = line.rstrip().endswith("\\")
             return
         at = 0
         while at < len(line):
@@ -205,16 +307,20 @@ def _after_literal(line: str, at: int) -> int:
     return at + 1
 
 
-def write_pragmas(text: str, edits: Mapping[int, list[str]]) -> str:
-    """Insert pragma lines after given source lines; everything else stays byte for byte.
+def write_pragmas(text: str, edits: Mapping[int, list[str]], *, without: Collection[int] = ()) -> str:
+    """Put pragmas into a source; everything else stays byte for byte.
 
     Args:
         text: The source.
-        edits: Line number (from 1) of an opening brace's line -> pragmas without `#pragma HLS `.
+        edits: Line number (from 1) of an opening brace's line -> pragmas without `#pragma HLS `, to go below it.
+        without: Numbers of lines to leave out, such as pragmas that others replace.
     """
     lines = text.split("\n")
-    for line in sorted(edits, reverse=True):
-        indent = re.match(r"\s*", lines[line - 1])
-        lead = indent[0] if indent else ""
-        lines[line:line] = [f"{lead}#pragma HLS {pragma}" for pragma in edits[line]]
-    return "\n".join(lines)
+    ending = "\r" if lines and lines[0].endswith("\r") else ""
+    written: list[str] = []
+    for number, line in enumerate(lines, 1):
+        if number not in without:
+            written.append(line)
+        indent = line[: len(line) - len(line.lstrip())].rstrip("\r")
+        written += [f"{indent}#pragma HLS {pragma}{ending}" for pragma in edits.get(number, ())]
+    return "\n".join(written)

@@ -118,6 +118,12 @@ class DebugInfo:
         second = node.items[1] if node is not None and len(node.items) > 1 else None
         return self.at(second) if second is not None else None
 
+    def loop_function(self, number: int) -> str:
+        """Return the C name of the function where the loop with some `llvm.loop` metadata was written."""
+        node = self.node(number)
+        location = self.node(node.items[1]) if node is not None and len(node.items) > 1 else None
+        return self._function_of(location.number("scope")) if location is not None else ""
+
     # --- variables
 
     def variable(self, number: int | None) -> Variable | None:

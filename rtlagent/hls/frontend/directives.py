@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from rtlagent.errors import suggestion
 from rtlagent.hls.analysis.loops import Loop, find_loops
@@ -12,7 +13,7 @@ from rtlagent.hls.pragmas import Pragma
 
 _STORAGE = {"bram": "bram", "uram": "bram", "lutram": "lutram", "srl": "lutram", "register": "register", "auto": None}
 _LOOP = frozenset({"pipeline", "unroll", "loop_tripcount", "loop_flatten", "dependence", "latency", "dataflow"})
-_PORT_MODES = frozenset({"ap_none", "ap_vld", "ap_memory", "s_axilite", "axis", "ap_fifo", "bram"})
+_PORT_MODES = frozenset({"ap_none", "ap_vld", "ap_memory", "s_axilite", "bram"})
 _CONTROL_MODES = frozenset({"ap_ctrl_hs", "ap_ctrl_none", "s_axilite"})
 
 
@@ -39,29 +40,58 @@ def _first_place(loop: Loop) -> Place | None:
     return places[0] if places else None
 
 
+Resolve = Callable[[str, str], "list[Memory] | None"]
+"""(C expression of a variable, C function in which the pragma stands) -> memories; None: there is no such variable."""
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Where a pragma's marker stands."""
+
+    pragma: Pragma
+    function: str
+    """C name of the function in which it was written."""
+    in_loop: bool
+    """In a loop of that function, not only of a caller's."""
+
+
 class Directives:
     """Applies the pragmas of a function's markers."""
 
-    def __init__(self, module: Module, memories: Mapping[str, list[Memory]], remarks: Remarks) -> None:
+    def __init__(self, module: Module, resolve: Resolve, names: Iterable[str], remarks: Remarks) -> None:
         self._module = module
-        self._memories = memories
+        self._resolve = resolve
+        self._names = sorted(set(names))
         self._remarks = remarks
 
-    def apply(self, function: Function, pragma: Pragma, blocks: Iterable[Block]) -> None:
-        """Apply one pragma, given the blocks in which its marker stands (several after inlining)."""
+    def apply(
+        self, function: Function, marked: Marked, blocks: Iterable[Block], loops_of: Callable[[str], list[Block]]
+    ) -> None:
+        """Apply one pragma.
+
+        Args:
+            function: That its markers are in after inlining.
+            marked: The pragma and where it was written.
+            blocks: In which its markers stand; several after inlining.
+            loops_of: C function -> headers of loops that were written in it.
+        """
+        pragma = marked.pragma
         if pragma.kind in _LOOP:
+            if not marked.in_loop:
+                self._function(function, marked, loops_of)
+                return
             forest = find_loops(function)
             for block in blocks:
                 loop = forest.innermost.get(block)
                 if loop is None:
-                    self._function(function, pragma)
+                    self._ignore(pragma, "its loop runs at most once")
                 else:
                     assert loop.header.directives is not None
-                    self._loop(loop.header.directives, pragma)
+                    self._loop(loop.header.directives, marked)
         elif pragma.kind in ("array_partition", "bind_storage", "stream"):
-            self._array(pragma)
+            self._array(marked)
         elif pragma.kind == "interface":
-            self._interface(pragma)
+            self._interface(marked)
         elif pragma.kind == "allocation":
             self._allocation(function, pragma)
         elif pragma.kind == "bind_op":
@@ -72,22 +102,37 @@ class Directives:
     def _ignore(self, pragma: Pragma, why: str, hint: str = "") -> None:
         self._remarks.warn("PRAGMA_IGNORED", f"#pragma HLS {pragma.kind} is ignored: {why}", pragma.place, hint=hint)
 
-    def _function(self, function: Function, pragma: Pragma) -> None:
+    def _function(self, function: Function, marked: Marked, loops_of: Callable[[str], list[Block]]) -> None:
+        """Apply a pragma that stands in no loop: to its function, or to what became of it by inlining."""
+        pragma = marked.pragma
+        own = function.name == marked.function
         if pragma.kind == "pipeline":
-            if "off" not in pragma.options:
-                function.pipeline_ii = pragma.number_of("ii") or 0
+            self._pipeline_function(function, marked, [] if own else loops_of(marked.function))
+        elif pragma.kind == "dependence":
+            for header in loops_of(marked.function):
+                if header.directives is not None:
+                    self._loop(header.directives, marked)
+        elif pragma.kind in ("latency", "dataflow") and not own:
+            self._ignore(pragma, f"{marked.function} is inlined; `#pragma HLS inline off` keeps it a function")
         elif pragma.kind == "latency":
             function.latency_min, function.latency_max = pragma.number_of("min"), pragma.number_of("max")
         elif pragma.kind == "dataflow":
             function.dataflow = True
-        elif pragma.kind == "dependence":
-            for block in function.blocks:
-                if block.directives is not None:
-                    self._loop(block.directives, pragma)
-        else:
+        elif pragma.kind != "loop_flatten" or "off" not in pragma.options:
             self._ignore(pragma, "it is not inside a loop")
 
-    def _loop(self, loop: LoopDirectives, pragma: Pragma) -> None:
+    def _pipeline_function(self, function: Function, marked: Marked, inlined: list[Block]) -> None:
+        """Pipeline a function; what an inlined one contains is unrolled, as its pipeline would want it."""
+        if "off" in marked.pragma.options:
+            return
+        if function.name == marked.function:
+            function.pipeline_ii = marked.pragma.number_of("ii") or 0
+        for header in inlined:
+            if header.directives is not None and header.directives.unroll is None:
+                header.directives.unroll = 0
+
+    def _loop(self, loop: LoopDirectives, marked: Marked) -> None:
+        pragma = marked.pragma
         options = pragma.options
         if pragma.kind == "pipeline":
             loop.pipeline_off = "off" in options
@@ -105,9 +150,10 @@ class Directives:
         elif pragma.kind == "dataflow":
             loop.dataflow = True
         elif pragma.kind == "dependence":
-            self._dependence(loop, pragma)
+            self._dependence(loop, marked)
 
-    def _dependence(self, loop: LoopDirectives, pragma: Pragma) -> None:
+    def _dependence(self, loop: LoopDirectives, marked: Marked) -> None:
+        pragma = marked.pragma
         options = pragma.options
         said = options.get("dependent", "").lower() == "false" or "false" in options
         if not said:
@@ -117,14 +163,22 @@ class Directives:
             self._ignore(pragma, "dependences within an iteration are exact already")
             return
         variable = options.get("variable", "*")
-        names = {m.name for m in self._memories.get(variable, [])} or {variable}
+        memories = self._resolve(variable, marked.function) if variable != "*" else []
+        if memories is None:
+            self._unknown(pragma, variable)
+            return
+        names = {m.name for m in memories} if variable != "*" else {"*"}
         loop.independent = tuple(sorted({*loop.independent, *names}))
 
-    def _array(self, pragma: Pragma) -> None:
+    def _unknown(self, pragma: Pragma, variable: str) -> None:
+        self._ignore(pragma, f"there is no array {variable!r}", suggestion(variable, self._names))
+
+    def _array(self, marked: Marked) -> None:
+        pragma = marked.pragma
         variable = pragma.options.get("variable", "")
-        memories = self._memories.get(variable)
-        if not memories:
-            self._ignore(pragma, f"there is no array {variable!r}", suggestion(variable, sorted(self._memories)))
+        memories = self._resolve(variable, marked.function)
+        if memories is None:
+            self._unknown(pragma, variable)
             return
         if pragma.kind == "bind_storage":
             impl = pragma.options.get("impl", "auto").lower()
@@ -162,31 +216,47 @@ class Directives:
                 continue
             memory.partitions.append(Partition(dim - 1, kind, factor, pragma.place))
 
-    def _interface(self, pragma: Pragma) -> None:
+    def _interface(self, marked: Marked) -> None:
+        pragma = marked.pragma
         options = pragma.options
-        mode = options.get("mode", "").lower() or next((o for o in options if o in _PORT_MODES | _CONTROL_MODES), "")
-        port = options.get("port", options.get("variable", ""))
-        if not mode:
-            if "depth" not in options:
-                unknown = next((o for o in options if o.startswith(("ap_", "m_axi"))), "none given")
-                self._ignore(pragma, f"mode {unknown} is not supported", "ap_none, ap_vld, ap_memory, s_axilite")
+        if marked.function != self._module.top.name:
+            self._ignore(pragma, "it stands in a function that is not the top")
             return
+        mode = options.get("mode", "").lower() or next((o for o in options if _is_mode(o)), "")
+        port = options.get("port", options.get("variable", ""))
         if port in ("", "return"):
             if mode in _CONTROL_MODES:
                 self._module.control = mode
             else:
-                self._ignore(pragma, f"{mode} is no control protocol")
+                self._ignore(pragma, f"{mode or 'no mode'} is no control protocol", ", ".join(sorted(_CONTROL_MODES)))
             return
-        memories = [m for m in self._memories.get(port, []) if m.kind is MemoryKind.PARAM]
-        if memories and mode != "s_axilite":
-            for memory in memories:
-                memory.interface = "ap_memory" if mode == "bram" else mode
-        elif any(p.name == port for p in self._module.top.params):
-            self._module.scalar_interfaces[port] = mode
+        if mode not in _PORT_MODES:
+            if mode or "depth" not in options:
+                wrong = f"mode {mode} is not supported" if mode else "it names no mode"
+                self._ignore(pragma, wrong, ", ".join(sorted(_PORT_MODES)))
+            return
+        memories = [m for m in self._resolve(port, marked.function) or [] if m.kind is MemoryKind.PARAM]
+        if any(p.name == port for p in self._module.top.params):
+            self._scalar_port(pragma, port, mode)
         elif memories:
-            self._ignore(pragma, f"{mode} is for scalars and control; {port} keeps its memory ports")
+            for memory in memories:
+                self._memory_port(pragma, memory, mode)
+        elif self._resolve(port, marked.function) is None:
+            self._ignore(pragma, f"there is no argument {port!r}", suggestion(port, self._names))
+
+    def _scalar_port(self, pragma: Pragma, port: str, mode: str) -> None:
+        if mode in ("ap_none", "s_axilite"):
+            self._module.scalar_interfaces[port] = mode
         else:
-            self._ignore(pragma, f"there is no argument {port!r}")
+            self._ignore(pragma, f"{mode} is not for scalar inputs", "ap_none or s_axilite")
+
+    def _memory_port(self, pragma: Pragma, memory: Memory, mode: str) -> None:
+        if mode == "s_axilite":
+            self._ignore(pragma, f"s_axilite is for scalars and control; {memory.name} keeps its own ports")
+        elif mode in ("ap_vld", "ap_none") and memory.depth > 1:
+            self._ignore(pragma, f"{mode} is for single values; {memory.name} has {memory.depth} elements")
+        else:
+            memory.interface = {"bram": "ap_memory", "ap_none": "ap_vld"}.get(mode, mode)
 
     def _allocation(self, function: Function, pragma: Pragma) -> None:
         limit = pragma.number_of("limit")
@@ -195,3 +265,7 @@ class Directives:
             self._ignore(pragma, "it takes instances=NAME and limit=N")
             return
         function.allocation[name] = limit
+
+
+def _is_mode(option: str) -> bool:
+    return option.startswith(("ap_", "m_axi", "s_axilite", "axis")) or option == "bram"

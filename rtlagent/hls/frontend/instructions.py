@@ -97,6 +97,8 @@ class FunctionLowering:
         self.pointers = self.accesses.pointers
         self.markers: dict[int, list[Block]] = {}
         self.loop_places: dict[Block, Place] = {}
+        self.loop_functions: dict[Block, str] = {}
+        """End of a loop's body -> C function in which it was written."""
         self.entry: Callable[[], None] | None = None
         """Writes what comes first, such as copies of arguments."""
         self._blocks: dict[Operand, Block] = {}
@@ -429,6 +431,7 @@ class FunctionLowering:
             place = self.scope.info.loop_start(int(loop[1]))
             if place is not None:
                 self.loop_places[end] = place
+                self.loop_functions[end] = self.scope.info.loop_function(int(loop[1]))
 
     def _switch(self, ins: Instruction) -> None:
         value = self.value(ins.operands[0])

@@ -91,6 +91,19 @@ def reachable(functions: dict[str, TextFunction], root: str, skip: str = "") -> 
     return found
 
 
+def without_arguments(text: str) -> str:
+    """Return the unoptimised text with the arguments of main() as an operating system without any gives them."""
+    found = re.search(r"^define [^@\n]*@main\(([^)\n]+)\).*?^}", text, re.M | re.S)
+    if found is None:
+        return text
+    body = found[0].replace(f"@main({found[1]})", "@main()")
+    for number, parameter in enumerate(found[1].split(", ")):
+        kind, *_, name = parameter.split(" ")
+        given = "null" if kind == "ptr" else "1" if number == 0 else "0"
+        body = re.sub(rf"\b{re.escape(kind)} {re.escape(name)}(?![-\w.$])", f"{kind} {given}", body)
+    return text[: found.start()] + body + text[found.end() :]
+
+
 def call_order(functions: dict[str, TextFunction], top: str, info: DebugInfo) -> list[str]:
     """Return the functions below `top`, callees before callers.
 

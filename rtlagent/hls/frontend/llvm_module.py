@@ -168,7 +168,7 @@ class Function:
     def _instruction(self, text: str) -> Instruction:
         result = _RESULT.match(text)
         rest = text[result.end() :] if result else text
-        words = rest.split(" ", 2)
+        words = rest.replace(",", " ").split(" ", 2)
         opcode = words[1] if words[0] in ("tail", "musttail", "notail") else words[0]
         return Instruction(self, result[1].strip('"') if result else "", opcode, text)
 
@@ -185,6 +185,12 @@ class Function:
     def block(self, name: str) -> Block:
         """Return a block by name."""
         return self._by_name[name]
+
+    def named(self, name: str) -> Operand | None:
+        """Return what a name such as `%x` or `@table` stands for; None if it is gone."""
+        if name.startswith("@"):
+            return self.module.symbol(name[1:].strip('"'))
+        return self._locals.get(name[1:].strip('"'))
 
     def operand(self, kind: str, value: str) -> Operand:
         """Return what an operand's text names."""

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from rtlagent.errors import CSourceError, suggestion
+from rtlagent.hls.analysis.loops import find_loops
 from rtlagent.hls.check import check
+from rtlagent.hls.frontend import library, pragma_targets
 from rtlagent.hls.frontend.access import Memories
 from rtlagent.hls.frontend.debug_info import DebugInfo
 from rtlagent.hls.frontend.directives import Directives, label_loops
@@ -21,6 +23,7 @@ from rtlagent.hls.frontend.llvm import (
     reachable,
     read_functions,
     read_value_names,
+    without_arguments,
 )
 from rtlagent.hls.frontend.llvm_module import Function as LlvmFunction
 from rtlagent.hls.frontend.llvm_module import LlvmModule
@@ -28,13 +31,14 @@ from rtlagent.hls.frontend.llvm_text import Reader, StructType, read_named_types
 from rtlagent.hls.frontend.objects import Object
 from rtlagent.hls.frontend.pointers import Form, Numbering, Pointer, form_of
 from rtlagent.hls.frontend.points_to import PointsTo
+from rtlagent.hls.frontend.pragma_targets import read_markers
 from rtlagent.hls.frontend.reach import Reach
 from rtlagent.hls.frontend.settle import Accessed, gather, settle
 from rtlagent.hls.frontend.signature import Parameter, Signature
 from rtlagent.hls.frontend.source import TopText, find_top, insert_probes, loop_labels
 from rtlagent.hls.frontend.variables import Variables
 from rtlagent.hls.interface import Argument
-from rtlagent.hls.ir import Const, Function, Memory, MemoryKind, Module, Opcode, Param, Place, Value
+from rtlagent.hls.ir import Block, Const, Function, MemoryKind, Module, Opcode, Param, Place, Value
 from rtlagent.hls.options import Clang, HlsOptions, Remarks
 from rtlagent.hls.pragmas import MarkedSource, mark_pragmas
 from rtlagent.types import SourceFile
@@ -60,6 +64,11 @@ def lower(source: SourceFile, options: HlsOptions, clang: Clang, remarks: Remark
     language = "c++" if PurePosixPath(source.path).suffix.lower() in _CPP else "c"
     found = find_top(marked.text, options.top)
     text = _compile(marked.text, found, language, clang)
+    more = library.missing_bodies(text) if language == "c" else ""
+    if more:
+        text = _compile(marked.text + more, found, language, clang)
+    if options.top == "main":
+        text = without_arguments(text)
     return _Lowering(source, options, remarks, marked, found, text).run()
 
 
@@ -68,10 +77,10 @@ def _compile(text: str, found: TopText | None, language: str, clang: Clang) -> s
     if found is not None:
         for extents in (True, False):
             try:
-                return clang(insert_probes(text, found, extents=extents), language, ())
+                return clang(insert_probes(text, found, extents=extents), language, (library.NO_MACROS,))
             except CSourceError:
                 continue
-    return clang(text, language, ())
+    return clang(text, language, (library.NO_MACROS,))
 
 
 class _Lowering:
@@ -139,6 +148,8 @@ class _Lowering:
                 pragma = by_number[number]
                 if pragma.kind == "inline":
                     (never if "off" in pragma.options else always).add(name)
+                elif pragma.kind == "allocation" and "function" in pragma.options:
+                    never.add(pragma.options.get("instances", ""))
         return never, always
 
     # --- objects and pointers
@@ -157,7 +168,14 @@ class _Lowering:
                 points_to.targets[ins] = {thing: Reach()}
                 locals_.append(thing)
         signature = Signature(
-            llvm, self.info, self.named, self.found, self.marked.pragmas, self._top_place(), self._number
+            llvm,
+            self.options.top,
+            self.info,
+            self.named,
+            self.found,
+            self.marked.pragmas,
+            self._top_place(),
+            self._number,
         )
         parameters = signature.parameters(top)
         for parameter in parameters:
@@ -229,7 +247,7 @@ class _Lowering:
                 memory.kind = MemoryKind.ROM
         self._sign(things)
         module = Module(made[-1], made[::-1], found)
-        self._directives(module, lowerings, things)
+        self._directives(module, lowerings, things, points_to)
         check(module)
         return LoweredC(module, self._arguments(module, parameters, points_to))
 
@@ -332,26 +350,24 @@ class _Lowering:
             width = lowering.pointers.width(form) if form.thing is None or form.unit else 0
         function.width = width
 
-    def _directives(self, module: Module, lowerings: list[FunctionLowering], things: list[Object]) -> None:
-        memories: dict[str, list[Memory]] = {}
-        for thing in things:
-            found = list(thing.memories.values())
-            if found:
-                memories.setdefault(thing.argument or thing.name, []).extend(found)
-                if thing.argument and thing.argument != thing.name:
-                    memories.setdefault(thing.name, []).extend(found)
+    def _directives(
+        self, module: Module, lowerings: list[FunctionLowering], things: list[Object], points_to: PointsTo
+    ) -> None:
         labels = loop_labels(self.marked.text)
-        by_number = {p.number: p for p in self.marked.pragmas}
-        directives = Directives(module, memories, self.remarks)
+        marked = read_markers(self.text, self.functions, self.marked.pragmas, self.first_info)
+        functions = [lowering.llvm for lowering in lowerings]
+        variables = pragma_targets.Variables(things, points_to, functions, self.info)
+        directives = Directives(module, variables.memories, variables.names, self.remarks)
         seen: set[int] = set()
         for lowering in lowerings:
             label_loops(lowering.function, lowering.loop_places, labels, lowering.function.place)
+        for lowering in lowerings:
             for number, blocks in sorted(lowering.markers.items()):
                 seen.add(number)
-                directives.apply(lowering.function, by_number[number], blocks)
+                directives.apply(lowering.function, marked[number], blocks, lambda name: _loops_of(lowerings, name))
         reached = {n for name in reachable(self.functions, self.top) for n in self.functions[name].markers}
-        for number, pragma in by_number.items():
-            if number in reached and number not in seen and pragma.kind != "inline":
+        for pragma in self.marked.pragmas:
+            if pragma.number in reached and pragma.number not in seen and pragma.kind != "inline":
                 text = f"#pragma HLS {pragma.kind} is ignored: what it stands in is never reached"
                 self.remarks.warn("PRAGMA_IGNORED", text, pragma.place)
 
@@ -402,6 +418,16 @@ class _Lowering:
                     )
                 )
         return tuple(found)
+
+
+def _loops_of(lowerings: list[FunctionLowering], name: str) -> list[Block]:
+    """Return the headers of the loops that were written in a C function."""
+    return [
+        loop.header
+        for lowering in lowerings
+        for loop in find_loops(lowering.function)
+        if any(lowering.loop_functions.get(latch) == name for latch in loop.latches)
+    ]
 
 
 def _type_start(before: str) -> int:

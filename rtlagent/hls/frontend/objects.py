@@ -36,6 +36,8 @@ class Object:
     signed: bool = False
     debug_type: int | None = None
     """Metadata number of its C type."""
+    c_name: str = ""
+    """In the source; empty if it has none."""
     function: str = ""
     """C name of the function whose variable it is."""
     assumed: bool = False

@@ -46,6 +46,8 @@ class Signature:
     """Finds the parameters."""
 
     module: LlvmModule
+    top: str
+    """C name."""
     info: DebugInfo
     named: Mapping[str, Type]
     found: TopText | None
@@ -100,7 +102,14 @@ class Signature:
             kind = self._read(by_value[1])
             parameter.size = kind.size
             parameter.thing = Object(
-                parameter.name, kind, MemoryKind.LOCAL, self.new_number(), place=self.place, debug_type=parameter.type
+                parameter.name,
+                kind,
+                MemoryKind.LOCAL,
+                self.new_number(),
+                place=self.place,
+                debug_type=parameter.type,
+                c_name=parameter.name,
+                function=self.top,
             )
             return
         parameter.by_value = False
@@ -121,6 +130,8 @@ class Signature:
             place=self.place,
             argument=name,
             debug_type=node.number("baseType") if node is not None else None,
+            c_name=name,
+            function=self.top,
             assumed=count is None,
         )
 

@@ -87,6 +87,7 @@ class Variables:
             argument=name if is_port else "",
             signed=bool(basic and basic.signed),
             debug_type=described.type if described else None,
+            c_name=described.name if described else "",
             function=described.function if described else "",
         )
 
@@ -140,6 +141,7 @@ class Variables:
             place=place,
             signed=bool(basic and basic.signed),
             debug_type=described.type if described else None,
+            c_name=described.name if described else "",
             function=described.function if described else "",
         )
 
