@@ -215,7 +215,8 @@ class LiveView:
             style = "green" if row["result"] == "PASS" else "red"
             table.add_row(*(Text(row[n], style=style if n == "result" else "") for n in names))
         seconds = time.monotonic() - self.progress.started
-        status = f"{self.progress.activity}  ({seconds:.0f} s, {usage_text(self.progress.usage)})"
+        spent = f", {usage_text(self.progress.usage)}" if self.progress.usage != Usage() else ""
+        status = f"{self.progress.activity}  ({seconds:.0f} s{spent})"
         parts: list[RenderableType] = [table] if self.progress.rows else []
         return Group(*parts, Text(status if self.progress.activity else "", style="dim"))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from rtlagent.printable import printable
+from rtlagent.spec import ROUTED_TARGETS
 from rtlagent.types import Diagnostic, LoopReport, Metrics, Requirements, Severity
 
 if TYPE_CHECKING:
@@ -58,10 +59,10 @@ def total_rows(report: HlsReport, measured: Metrics | None, needs: Requirements)
     for title, name, limit in _FIGURES:
         values = _number(getattr(report.estimate, name)), _number(getattr(found, name))
         rows.append((title, *values, _limit("max", getattr(needs, limit))))
-    wanted = f"{1000 / report.clock_ns:.1f}"  # what was scheduled for
     fmax = "-" if found.fmax_mhz is None else f"{found.fmax_mhz:.1f}"
-    limit_mhz = "-" if needs.min_fmax_mhz is None else f"min {needs.min_fmax_mhz:.1f}"
-    rows.append(("clock (MHz)", wanted, fmax, limit_mhz))
+    if measured is not None and report.target not in ROUTED_TARGETS:
+        fmax = "no place and route"
+    rows.append(("clock (MHz)", "-", fmax, "-" if needs.min_fmax_mhz is None else f"min {needs.min_fmax_mhz:.1f}"))
     return rows
 
 
