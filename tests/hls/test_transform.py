@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from ir_differential import assert_same
 from random_ir import random_module
+from random_nests import random_nest
 
 from rtlagent.hls.analysis.cost import period_ns, port_ii, recurrence_ii
 from rtlagent.hls.analysis.loops import Loop, find_loops
@@ -162,3 +163,20 @@ def test_a_read_modify_write_store_comes_once() -> None:
     module, _ = compiled("histogram")
     count = loops(module)[-1]
     assert sum(op.opcode is Opcode.STORE for op in accesses(count, "h")) == 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_nests(seed: int) -> None:
+    text = random_nest(seed)
+    module = parse(text)
+    run_all(module, OPTIONS, Remarks())
+    assert_same(text, module, runs=6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1000, 1200))
+def test_more_random_nests(seed: int) -> None:
+    text = random_nest(seed)
+    module = parse(text)
+    run_all(module, OPTIONS, Remarks())
+    assert_same(text, module, runs=10)

@@ -91,7 +91,7 @@ class Residues:
                 return self.of(a)
         return None
 
-    def _arithmetic(self, op: Op) -> int | None:  # noqa: PLR0912  one case an operation
+    def _arithmetic(self, op: Op) -> int | None:
         if not self._divides(op.width) and not self._no_wrap(op):
             return None
         a, b = (self.of(x) for x in op.args)

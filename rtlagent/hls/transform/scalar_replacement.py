@@ -42,6 +42,9 @@ MOST_ELEMENTS = 128
 MOST_IN_LOOP = 32
 """Elements of one memory that are kept in registers across a loop."""
 
+MOST_SINGLE_ACCESSES = 64
+"""Accesses of memories of one element in a loop up to which these are kept in values."""
+
 
 def run(module: Module, options: HlsOptions, remarks: Remarks) -> None:
     """Replace array elements by values where it is safe and saves accesses."""
@@ -149,7 +152,11 @@ def _replace_in_loop(
                 accesses.setdefault(op.memory, []).append(op)
             if op.callee is not None:
                 called |= reached[op.callee]
+    single = sum(len(ops) for memory, ops in accesses.items() if memory.depth == 1)
     for memory, ops in accesses.items():
+        # Single elements are registers in any case; many of them are the banks of an array with computed subscripts.
+        if memory.depth == 1 and single > MOST_SINGLE_ACCESSES:
+            continue
         if memory in called or memory.storage == "register" or all(op.opcode is Opcode.LOAD for op in ops):
             continue
         found = _elements(memory, ops, loop, subscripts, tree, done)
