@@ -27,6 +27,11 @@ _ARGUMENTS = (
     *("-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops", "-fno-discard-value-names", "-fno-exceptions"),
     *("-fno-stack-protector", "-w", "-S", "-emit-llvm"),
 )
+# Old C that gcc accepts; to clang these are errors, which -w leaves.
+_OLD_C = (
+    *("-Wno-implicit-int", "-Wno-implicit-function-declaration", "-Wno-int-conversion", "-Wno-return-mismatch"),
+    *("-Wno-incompatible-pointer-types", "-Wno-incompatible-function-pointer-types"),
+)
 _STANDARDS = {"c": "gnu11", "c++": "gnu++17"}
 _MESSAGE = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<text>.*)$", re.M)
 _OUTPUT = "rtlagent_out.ll"
@@ -67,7 +72,7 @@ def emit_llvm(
         shown = path.replace("\\", "\\\\").replace('"', '\\"')
         (work / name).write_text(f'#line 1 "{shown}"\n{source}')
         argv = [*command, *_ARGUMENTS, f"-std={_STANDARDS[language]}", f"-I{resource_dir('sim') / 'hls'}", "-I."]
-        argv += [*arguments, "-o", _OUTPUT, name]
+        argv += [*(_OLD_C if language == "c" else ()), *arguments, "-o", _OUTPUT, name]
         limits = replace(config.limits, memory_mb=max(config.limits.memory_mb, 4096))
         result = sandbox.run(
             argv,

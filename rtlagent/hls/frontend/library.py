@@ -27,8 +27,7 @@ _BODIES = {
     "memcmp": "int memcmp(const void *p, const void *q, __SIZE_TYPE__ m)"
     " { const unsigned char *a = p, *b = q; for (__SIZE_TYPE__ n = 0; n < m; n++)"
     " if (a[n] != b[n]) return a[n] - b[n]; return 0; }",
-    "strcpy": "char *strcpy(char *d, const char *s)"
-    " { __SIZE_TYPE__ n = 0; do d[n] = s[n]; while (s[n++]); return d; }",
+    "strcpy": "char *strcpy(char *d, const char *s) { __SIZE_TYPE__ n = 0; do d[n] = s[n]; while (s[n++]); return d; }",
     "strncpy": "char *strncpy(char *d, const char *s, __SIZE_TYPE__ m) { __SIZE_TYPE__ n = 0;"
     " while (n < m && s[n]) { d[n] = s[n]; n++; } while (n < m) d[n++] = 0; return d; }",
     "strcat": "char *strcat(char *d, const char *s) { __SIZE_TYPE__ k = 0, n = 0;"
