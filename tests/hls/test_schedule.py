@@ -260,6 +260,12 @@ class TestPipelines:
         plan = plans_of(text)["loop"]
         assert plan.ii is None or plan.ii == 2
 
+    def test_a_least_latency_is_kept(self) -> None:
+        body = "  %v.1 = load 32 a[%i.1]\n  store b[%i.1] = %v.1"
+        memories = "memory a 32 [64] param\nmemory b 32 [64] param"
+        plan = plans_of(loop(body, memories=memories, directives="pipeline_ii=1 latency_min=9"))["loop"]
+        assert (plan.ii, plan.length) == (1, 9)
+
     def test_two_phis_that_swap_get_a_copy(self) -> None:
         phis = "  %x.1 = phi 32 [entry: 1, loop: %y.1]\n  %y.1 = phi 32 [entry: 2, loop: %z.1]"
         body = "  %v.1 = load 32 a[%i.1]\n  %z.1 = add 32 %x.1, %v.1\n  store b[%i.1] = %y.1"

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import sub
 
 from rtlagent.hls.ir import Block, Memory, Op, Opcode, Phi, Stream, Value
 
@@ -105,7 +106,9 @@ class Dependences:
 
     def meets(self, a: _Forms, b: _Forms) -> bool:
         """Tell whether two accesses of the same iteration can reach the same element."""
-        key = _difference_key(a, b)
+        key = tuple(
+            (x.terms, y.terms, (y.constant - x.constant) & ((1 << x.bits) - 1)) for x, y in zip(a, b, strict=True)
+        )
         known = self._meets.get(key)
         if known is None:
             known = all(self._subscripts.may_be_zero(y.minus(x)) for x, y in zip(a, b, strict=True))
@@ -126,20 +129,26 @@ class Dependences:
     # Several iterations
 
     def _across(self, accesses: list[Op], motion: _Motion, least: int) -> list[Dependence]:
-        forms = {op: self._subscripts.of(op) for op in accesses}
-        known: dict[tuple[object, ...], int | None] = {}
+        """Return the dependences between iterations; there are many pairs, so that each kind is solved once."""
+        shapes: dict[object, int] = {}
+        placed = []
+        for op in accesses:
+            forms = self._subscripts.of(op)
+            number = shapes.setdefault(tuple(f.terms for f in forms), len(shapes))
+            placed.append((op, op.opcode is Opcode.STORE, forms, number, tuple(f.constant for f in forms)))
+        known: dict[tuple[int, int, tuple[int, ...]], int | None] = {}
         found = []
-        for source in accesses:
-            for sink in accesses:
-                if source is sink or (source.opcode is Opcode.LOAD and sink.opcode is Opcode.LOAD):
+        for source, stores, forms, number, constants in placed:
+            for sink, also_stores, other_forms, other_number, other_constants in placed:
+                if source is sink or not (stores or also_stores):
                     continue
-                key = _difference_key(forms[source], forms[sink])
+                key = (number, other_number, tuple(map(sub, other_constants, constants)))
                 if key not in known:
-                    known[key] = motion.distance(forms[source], forms[sink], self._subscripts)
+                    known[key] = motion.distance(forms, other_forms, self._subscripts)
                 distance = known[key]
                 if distance is None:
                     continue
-                if source.opcode is Opcode.STORE:
+                if stores:
                     distance = max(distance, least)
                 if motion.last is None or distance <= motion.last:
                     found.append(Dependence(source, sink, distance, kind_of(source, sink)))
@@ -162,11 +171,6 @@ class Dependences:
                     break
             before.append(op)
         return found
-
-
-def _difference_key(a: _Forms, b: _Forms) -> tuple[object, ...]:
-    """Return all that decides how the elements of two accesses are to one another."""
-    return tuple((x.terms, y.terms, (y.constant - x.constant) & ((1 << x.bits) - 1)) for x, y in zip(a, b, strict=True))
 
 
 def _accesses(block: Block) -> dict[Memory, list[Op]]:

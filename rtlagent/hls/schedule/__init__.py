@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rtlagent.hls.analysis.dependence import Dependences
 from rtlagent.hls.analysis.loops import Loop, LoopForest, find_loops, trip_count
 from rtlagent.hls.analysis.ranges import Ranges
@@ -101,6 +103,16 @@ class _Scheduler:
         return plan
 
     def _block(self, block: Block) -> BlockPlan:
+        plan = self._shortest(block)
+        directives = block.directives
+        if directives is not None and directives.latency_min is not None and block in block.successors():
+            plan.length = max(plan.length, directives.latency_min)
+            waiting = waiting_op(block) if plan.ii is None else None
+            if waiting is not None:
+                plan.slots[waiting] = replace(plan.slots[waiting], cycle=plan.length - 1)
+        return plan
+
+    def _shortest(self, block: Block) -> BlockPlan:
         sequential = self._sequential(block)
         if not _wants_pipeline(block):
             return sequential
