@@ -26,15 +26,19 @@ from rtlagent.hls.options import HlsOptions, Remarks
 from .ssa import uses
 
 _ASSOCIATIVE = frozenset({Opcode.ADD, Opcode.MUL, Opcode.AND, Opcode.OR, Opcode.XOR})
+Users = dict[Value, list[tuple[Block, Op | Phi | None]]]
 _ORDERED = frozenset({Opcode.SLT, Opcode.SLE, Opcode.ULT, Opcode.ULE})
 
 
 def run(module: Module, options: HlsOptions, remarks: Remarks) -> None:
     """Rebalance the chains of every block."""
     for function in module.functions:
+        # The counts are those of each block's own operations, which changes of other blocks leave alone.
+        users = uses(function)
         for block in function.blocks:
-            _unconditional_steps(function, block)
-            _rebalance(function, block, period_ns(options))
+            if _unconditional_steps(function, block, users):
+                users = uses(function)
+            _rebalance(function, block, users, period_ns(options))
 
 
 @dataclass(frozen=True)
@@ -80,9 +84,8 @@ def _kind(op: Value) -> tuple[_Kind, list[Value], list[Op]] | None:
     return None
 
 
-def _rebalance(function: Function, block: Block, period: float) -> None:
+def _rebalance(function: Function, block: Block, users: Users, period: float) -> None:
     inside = set(block.ops)
-    users = uses(function)
     count = {op: len(users.get(op, [])) for op in block.ops}
     inner: set[Op] = set()
     chains: list[tuple[Op, _Kind, list[Value], set[Op]]] = []
@@ -180,9 +183,8 @@ def _replace(
     return value
 
 
-def _unconditional_steps(function: Function, block: Block) -> None:
+def _unconditional_steps(function: Function, block: Block, users: Users) -> bool:
     """Rewrite select(c, op(s, a), s) as op(s, select(c, a, neutral)) where it is a step of a longer chain."""
-    users = uses(function)
     replaced: dict[Value, Value] = {}
     ops: list[Op] = []
     chains = _chained_selects(block)
@@ -206,6 +208,7 @@ def _unconditional_steps(function: Function, block: Block) -> None:
     if replaced:
         block.ops = ops
         replace_uses(function, replaced)
+    return bool(replaced)
 
 
 def _chained_selects(block: Block) -> set[Op]:
@@ -221,9 +224,7 @@ def _chained_selects(block: Block) -> set[Op]:
     return found | {v for v in carried if isinstance(v, Op) and v.opcode is Opcode.SELECT}
 
 
-def _conditional_step(
-    op: Op, users: dict[Value, list[tuple[Block, Op | Phi | None]]]
-) -> tuple[Op, Value, Value, Value, bool] | None:
+def _conditional_step(op: Op, users: Users) -> tuple[Op, Value, Value, Value, bool] | None:
     """Match select(c, op(s, a), s); return (inner operation, s, a, c, whether the arms are the other way round)."""
     if op.opcode is not Opcode.SELECT:
         return None

@@ -125,12 +125,13 @@ def _constant_element(op: Op) -> tuple[int, ...] | None:
 
 def _replace_in_loops(function: Function, reached: dict[Function, set[Memory]]) -> None:
     done: set[tuple[Block, Memory, tuple[Affine, ...]]] = set()
-    while True:
-        forest = simplify(function)
-        subscripts = Subscripts(Ranges(function, forest))
-        tree = Dominators.of(function)
-        if not any(_replace_in_loop(function, loop, subscripts, tree, reached, done) for loop in forest):
-            return
+    forest = simplify(function)
+    # Replacing changes no edges, and what the analyses say of values that are gone stays true of what they were.
+    subscripts = Subscripts(Ranges(function, forest))
+    tree = Dominators.of(function)
+    for loop in forest:
+        while _replace_in_loop(function, loop, subscripts, tree, reached, done):
+            pass
 
 
 def _replace_in_loop(
