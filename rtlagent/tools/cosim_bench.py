@@ -40,6 +40,26 @@ class _Scalar:
     name: str
     width: int
     low: int
+    number: int
+    on_bus: bool
+
+
+@dataclass(frozen=True)
+class _BusScalar:
+    number: int
+    """Of the scalar."""
+    width: int
+    words: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class _Bus:
+    """The AXI4-Lite slave of the design."""
+
+    control: bool
+    address_width: int
+    scalars: tuple[_BusScalar, ...]
 
 
 @dataclass(frozen=True)
@@ -127,6 +147,7 @@ def make_bench(
         pointers=pointers,
         memories=memories,
         streams=streams,
+        bus=_bus(interface),
     )
     data: list[SourceFile] = []
     if bits:
@@ -139,7 +160,9 @@ def make_bench(
 
 
 def _check(interface: Interface, record: CallRecord) -> None:
-    if interface.control != "ap_ctrl_hs":
+    # A bus without a register map is one that nobody knows how to use.
+    on_bus = interface.control == "s_axilite" and interface.registers
+    if interface.control != "ap_ctrl_hs" and not on_bus:
         raise UsageError(f"co-simulation cannot drive {interface.control} control", hint="use ap_ctrl_hs")
     known = {a.name for a in record.arguments}
     ports: list[ScalarPort | ArrayPort | StreamPort] = [*interface.scalars, *interface.arrays, *interface.streams]
@@ -156,8 +179,8 @@ def _plan(
     """Give the ports their numbers and the single values their place in one word."""
     low = 0
     scalars: list[_Scalar] = []
-    for s in interface.scalars:
-        scalars.append(_Scalar(s.name, s.width, low))
+    for number, s in enumerate(interface.scalars):
+        scalars.append(_Scalar(s.name, s.width, low, number, s.protocol == "s_axilite"))
         low += s.width
     pointers: list[_Pointer] = []
     memories: list[_Memory] = []
@@ -173,6 +196,19 @@ def _plan(
         else:
             raise UsageError(f"co-simulation cannot drive port {a.name} of protocol {a.protocol}")
     return tuple(scalars), tuple(pointers), tuple(memories), low
+
+
+def _bus(interface: Interface) -> _Bus | None:
+    """Return what has to go over the bus; None if there is none."""
+    if not interface.registers:
+        return None
+    offsets = {r.name: r.offset for r in interface.registers if r.argument}
+    scalars = tuple(
+        _BusScalar(number, s.width, -(-s.width // 32), offsets[s.name])
+        for number, s in enumerate(interface.scalars)
+        if s.protocol == "s_axilite"
+    )
+    return _Bus(interface.control == "s_axilite", interface.bus_address_width, scalars)
 
 
 def _streams(interface: Interface, record: CallRecord) -> tuple[_Stream, ...]:

@@ -5,7 +5,7 @@
     NONCE S stream index value            an item that it put into an output stream
     NONCE R stream count                  how many items it took from an input stream
     NONCE P call latency time code memory port value
-    NONCE X call latency time why         the end: `end`, `hang`, `never_idle`, `unknown_done`
+    NONCE X call latency time why         the end: `end`, `hang`, `never_idle`, `unknown_done`, `bus_stuck`
 
 Every line starts with a number that the design cannot know; one that does not, or is out of order, or
 a missing end, is never taken for a result.

@@ -142,6 +142,7 @@ _ENDS = {
     "hang": "call {call}: no ap_done within {timeout} cycles",
     "unknown_done": "call {call}: ap_done is unknown (x or z)",
     "too_many_items": "call {call}: it writes far more items to a stream than the C",
+    "bus_stuck": "call {call}: the bus does not answer for 1000 cycles",
     "never_idle": "before call {call}: ap_idle does not become 1",
 }
 

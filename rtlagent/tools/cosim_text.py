@@ -28,6 +28,16 @@ _PROBLEMS = {
     "unknown_write": "{stream}_write is unknown (x or z)",
     "stream_idle": "{stream} is written outside a call",
     "ready": "ap_ready differs from ap_done",
+    "bus_response": "the bus answers an access at {offset} with an error",
+    "bus_unknown": "a signal of the bus, or what was read at {offset}, is unknown (x or z)",
+    "bus_read_back": "the register at {offset} does not read as it should",
+    "bus_done_kept": "reading AP_CTRL does not clear ap_done and ap_ready",
+    "bus_unasked": "the bus answers an access at {offset} before it has taken it",
+    "bus_unstable": "RVALID or RDATA changes before RREADY, in a read at {offset}",
+    "bus_no_interrupt": "AP_CTRL says ap_done, but `interrupt` is not 1",
+    "bus_irq_kept": "`interrupt` is 1 though ISR was cleared",
+    "bus_not_done": "`interrupt` is 1, but AP_CTRL does not say ap_done",
+    "bus_busy": "AP_CTRL does not say only ap_idle before the call",
 }
 
 
@@ -66,8 +76,9 @@ def _problem(p: Problem, interface: Interface) -> str:
     digits = p.value.lower()
     value = str(int(digits, 16)) if not set(digits) & {"x", "z"} else "unknown"
     text = _PROBLEMS.get(p.code, p.code).format(
-        port=array.name if array else "", stream=stream, n=p.port, value=value, depth=array.depth if array else 0
-    )
+        port=array.name if array else "", stream=stream, n=p.port, value=value, depth=array.depth if array else 0,
+        offset=f"0x{digits.lstrip('0') or '0'}",
+    )  # fmt: skip
     idle = p.code in ("write_idle", "stream_idle", "done_idle", "result_lost")
     place = f"before call {p.call}" if idle else f"call {p.call}, cycle {p.latency}"
     return f"{place}: {text}"
