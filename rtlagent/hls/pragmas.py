@@ -49,6 +49,10 @@ _OPTIONS: Mapping[str, frozenset[str]] = {
 }
 _OF_LOOPS = frozenset({"pipeline", "unroll", "loop_tripcount", "loop_flatten"})
 _OPERATOR = re.compile(r"_Pragma\s*\(\s*\"\s*(?:HLS|hls)\s+([^\"]*)\"\s*\)")
+_LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+# A literal, or a comment that ends in the line.
+_TOKEN = re.compile(_LITERAL.pattern + r"|//.*|/\*.*?\*/")
+_OPEN_COMMENT = re.compile(r"/\*")
 _NESTING = 10
 _GREATEST = 1 << 32
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[int, int], int]] = {
@@ -94,6 +98,8 @@ def mark_pragmas(text: str, path: str, remarks: Remarks, *, use: bool = True) ->
         remarks: Takes the warnings.
         use: False: blank them all without a word.
     """
+    if "pragma" not in text.lower():
+        return MarkedSource(text)
     lines = text.split("\n")
     scan = _Scanner()
     marked = MarkedSource("")
@@ -272,39 +278,25 @@ class _Scanner:
         if not self._comment and (self._directive or line.lstrip().startswith("#")):
             self._directive = line.rstrip().endswith("\\")
             return
-        at = 0
-        while at < len(line):
-            if self._comment:
-                end = line.find("*/", at)
-                if end < 0:
-                    return
-                self._comment = False
-                at = end + 2
-                continue
-            two = line[at : at + 2]
-            if two == "//":
+        if self._comment:
+            _, ended, line = line.partition("*/")
+            if not ended:
                 return
-            if two == "/*":
-                self._comment = True
-                at += 2
-                continue
-            char = line[at]
-            if char in "\"'":
-                at = _after_literal(line, at)
-                self._before = char
-                continue
-            self.depth += (char == "{") - (char == "}")
-            if not char.isspace():
-                self._before = char
-            at += 1
+            self._comment = False
+        code = _TOKEN.sub(lambda m: m[0] if m[0][0] != "/" else " ", line)
+        opened = _OPEN_COMMENT.search(_LITERAL.sub(_blank, code))
+        if opened:
+            self._comment = True
+            code = code[: opened.start()]
+        code = _LITERAL.sub(_blank, code)
+        self.depth += code.count("{") - code.count("}")
+        code = code.rstrip()
+        if code:
+            self._before = code[-1]
 
 
-def _after_literal(line: str, at: int) -> int:
-    quote = line[at]
-    at += 1
-    while at < len(line) and line[at] != quote:
-        at += 2 if line[at] == "\\" else 1
-    return at + 1
+def _blank(literal: re.Match[str]) -> str:
+    return "'" * len(literal[0])
 
 
 def write_pragmas(text: str, edits: Mapping[int, list[str]], *, without: Collection[int] = ()) -> str:

@@ -9,6 +9,7 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,12 @@ class ArrayType:
     count: int
     element: Type
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes."""
         return self.count * self.element.size
 
-    @property
+    @cached_property
     def align(self) -> int:
         """Alignment in bytes."""
         return self.element.align
@@ -81,12 +82,12 @@ class StructType:
     is_union: bool = False
     """A C union, of which `fields` are the greatest member and padding."""
 
-    @property
+    @cached_property
     def align(self) -> int:
         """Alignment in bytes."""
         return 1 if self.packed else max((f.align for f in self.fields), default=1)
 
-    @property
+    @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Where each field begins, in bytes."""
         found, at = [], 0
@@ -97,7 +98,7 @@ class StructType:
             at += f.size
         return tuple(found)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes, padding at the end included."""
         if not self.fields:
@@ -141,6 +142,7 @@ class UnreadableTextError(Exception):
 _TOKEN = re.compile(
     r'\s*(c"(?:[^"\\]|\\.)*"|[@%]"[^"]*"|[@%][-\w.$]+|<\{|\}>|[\[\]{}()<>,=*]|"[^"]*"|[-+]?\d+\.\d+(?:e[-+]?\d+)?|[-!#]?[\w.$]+)'
 )
+_TABLE = re.compile(r"\[(\d+) x i(8|16|32|64)\] \[((?:i\d+ -?\d+(?:, )?)+)\]")
 _FLAGS = frozenset(
     {"inbounds", "nuw", "nsw", "nusw", "exact", "disjoint", "inrange", "samesign", "dso_local_equivalent"}
 )
@@ -368,6 +370,24 @@ def _float(token: str, kind: FloatType) -> Image:
 
 def _signed(value: int, width: int) -> int:
     return value - (1 << width) if value >> (width - 1) & 1 else value
+
+
+def read_constant(text: str, named: dict[str, Type]) -> tuple[Type, Image | None]:
+    """Read a type and the constant behind it; None if there is none.
+
+    Raises:
+        UnreadableTextError: something in it is not known.
+    """
+    table = _TABLE.fullmatch(text)
+    if table:
+        kind = ArrayType(int(table[1]), IntType(int(table[2])))
+        size = kind.element.size
+        mask = (1 << 8 * size) - 1
+        values = (int(v) & mask for v in re.findall(r" (-?\d+)", table[3]))
+        return kind, Image(bytearray(b"".join(v.to_bytes(size, "little") for v in values)))
+    reader = Reader(text, named)
+    other = reader.type()
+    return other, reader.constant(other) if reader.peek() else None
 
 
 def read_named_types(module_text: str) -> dict[str, Type]:

@@ -36,7 +36,7 @@ from rtlagent.hls.frontend.reach import Reach
 from rtlagent.hls.frontend.settle import Accessed, gather, settle
 from rtlagent.hls.frontend.signature import Parameter, Signature
 from rtlagent.hls.frontend.source import TopText, find_top, insert_probes, loop_labels
-from rtlagent.hls.frontend.variables import Variables
+from rtlagent.hls.frontend.variables import Variables, mentioned_globals
 from rtlagent.hls.interface import Argument
 from rtlagent.hls.ir import Block, Const, Function, MemoryKind, Module, Opcode, Param, Place, Value
 from rtlagent.hls.options import Clang, HlsOptions, Remarks
@@ -156,7 +156,7 @@ class _Lowering:
 
     def _lower(self, llvm: LlvmModule, functions: list[LlvmFunction]) -> LoweredC:
         top = next(f for f in functions if f.name == self.top)
-        inside = set().union(*(self.functions[n].globals for n in reachable(self.functions, self.top)))
+        inside = mentioned_globals(llvm, functions)
         variables = Variables(
             llvm, self.info, self.named, self.text, inside, self.functions, self.top, self.remarks, self._number
         )

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from rtlagent.errors import CSourceError
 from rtlagent.hls.frontend.debug_info import DebugInfo, Variable
 from rtlagent.hls.frontend.llvm import TextFunction, reachable
 from rtlagent.hls.frontend.llvm_module import Function, GlobalVariable, Instruction, LlvmModule
-from rtlagent.hls.frontend.llvm_text import Image, Reader, Type, UnreadableTextError
+from rtlagent.hls.frontend.llvm_text import Image, Reader, Type, UnreadableTextError, read_constant
 from rtlagent.hls.frontend.objects import Object
 from rtlagent.hls.frontend.signature import allocated
-from rtlagent.hls.frontend.source import ELEMENT, EXTENT
 from rtlagent.hls.ir import MemoryKind
 from rtlagent.hls.options import Remarks
 
 _DEFINITION = re.compile(r"^@(?:\"[^\"]*\"|[-\w.$]+) = (.*?)\b(global|constant) (.*)$", re.S)
 _TRAILER = re.compile(r"(, (?:align \d+|section \"[^\"]*\"|comdat\S*|![\w.]+ !\d+))+\s*$")
+_MENTION = re.compile(r"@(\"[^\"]*\"|[-\w.$]+)")
 _LOCAL = re.compile(r" = (?:dso_local )?(?:internal|private)")
 
 
@@ -32,7 +32,7 @@ class Variables:
     text: str
     """Of the module before anything was inlined."""
     inside: set[str]
-    """Globals that the top function's call tree mentions, directly or in initial values."""
+    """Globals that the functions mention, directly or in initial values."""
     functions: Mapping[str, TextFunction]
     top: str
     remarks: Remarks
@@ -43,7 +43,7 @@ class Variables:
         outside = self._outside()
         found: dict[str, Object] = {}
         for variable in self.module.global_variables:
-            if ELEMENT in variable.name or EXTENT in variable.name or variable.name.startswith("llvm."):
+            if variable.name not in self.inside:
                 continue
             thing = self._global(variable, outside)
             if thing is not None:
@@ -64,10 +64,8 @@ class Variables:
         if not found:
             return None
         name, constant = variable.name, found[2] == "constant"
-        reader = Reader(found[3], dict(self.named))
         try:
-            kind = reader.type()
-            image = reader.constant(kind) if reader.peek() else None
+            kind, image = read_constant(found[3], dict(self.named))
         except UnreadableTextError:
             return None
         described = self.info.attached(variable.text)
@@ -144,6 +142,18 @@ class Variables:
             c_name=described.name if described else "",
             function=described.function if described else "",
         )
+
+
+def mentioned_globals(module: LlvmModule, functions: Iterable[Function]) -> set[str]:
+    """Return the globals that functions mention, directly or in initial values of such."""
+    texts = {v.name: v.text for v in module.global_variables}
+    found: set[str] = set()
+    waiting = [str(f) for f in functions]
+    while waiting:
+        names = {name.strip('"') for name in _MENTION.findall(waiting.pop())} - found
+        found |= names
+        waiting += [texts[name].split(" = ", 1)[1] for name in names if name in texts]
+    return found
 
 
 def _plain(name: str) -> str:
