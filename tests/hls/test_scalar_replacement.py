@@ -287,3 +287,50 @@ done:
 """
     module = replaced(text)
     assert count(module, Opcode.STORE, "s", "loop") == 0
+
+
+RECURRENCE = """\
+module top=f
+memory y 16 [20] param
+function f(%n 8, %x 16) {{
+entry:
+  jump loop
+loop:
+  %i = phi 8 [entry: 4, loop: %i2]
+  %p = add 8 %i, {behind}
+  %v = load 16 y[%p]
+  %w = load 16 y[%i]
+  %t = mul 16 %v, 5
+  %s = add 16 %t, %x
+  {store}
+  %q = xor 16 %w, %s
+  store y[0] = %q if %g
+  %i2 = add 8 %i, 1
+  %c = ult 1 %i2, {bound}
+  branch %c, loop, done
+done:
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("behind", "bound", "left"), [(-1, "%n", 1), (-1, "16", 1), (-3, "16", 1), (-3, "%n", 2), (1, "16", 2)]
+)
+def test_what_an_earlier_iteration_stored_is_carried_along(behind: int, bound: str, left: int) -> None:
+    text = RECURRENCE.format(behind=behind, bound=bound, store="store y[%i] = %s")
+    text = text.replace("  store y[0] = %q if %g\n", "")
+    module = parse(text)
+    scalar_replacement.run(module, HlsOptions(top="f"), Remarks())
+    assert_same(text, module, ranges={"n": (0, 18)})
+    assert count(module, Opcode.LOAD, "y", "loop") == left
+
+
+@pytest.mark.parametrize("store", ["store y[%i] = %s if %g", "store y[%i] = %s\n  store y[%x4] = %v"])
+def test_a_store_that_may_miss_or_a_second_one_prevents_that(store: str) -> None:
+    text = RECURRENCE.format(behind=-1, bound="16", store=store).replace("  store y[0] = %q if %g\n", "")
+    text = text.replace("entry:\n", "entry:\n  %g = slt 1 %x, 0\n  %x4 = and 16 %x, 15\n")
+    module = parse(text)
+    scalar_replacement.run(module, HlsOptions(top="f"), Remarks())
+    assert_same(text, module)
+    assert count(module, Opcode.LOAD, "y", "loop") == 2

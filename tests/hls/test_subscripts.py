@@ -109,3 +109,15 @@ def test_ranges_and_what_is_surely_in_range() -> None:
     assert values["high"] == (32, 63)
     assert values["low"] == (0, 31)
     assert [surely_in_range(op, ranges) for op in ops] == [True, False, True, False, True, True]
+
+
+def test_a_predicate_that_says_that_subscripts_differ() -> None:
+    module, _ = accesses("a[%x]")
+    text = PROGRAM.replace(
+        "OPS", "%ne = ne 1 %x, %n\n  %both = and 1 %ne, %b\n  store a[%n] = 1 if %both\n  store a[%x] = 0"
+    )
+    module = parse(text.replace("%s 3)", "%s 3, %b 1)"))
+    first, second = (op for op in module.top.blocks[1].ops if op.memory is not None and op.width == 0)
+    assert Subscripts(Ranges(module.top)).relation(first, second) is Relation.DIFFERENT
+    first.predicate = None
+    assert Subscripts(Ranges(module.top)).relation(first, second) is Relation.UNKNOWN

@@ -32,8 +32,9 @@ _DISTRIBUTED_BITS = 1024
 """Up to these, the scheduler keeps an array of its own in LUT RAM."""
 _MEMORY_OUT_NS = 4.4
 """From the clock edge to the data of a block RAM or an outside memory."""
-_DISTRIBUTED_NS = 2.0
-"""Of reading LUT RAM."""
+_DISTRIBUTED_NS = 1.0
+_DISTRIBUTED_STEP_NS = 0.5
+"""Of reading LUT RAM: a constant, and for each bit of the address."""
 
 
 def delay_ns(op: Op) -> float:
@@ -107,7 +108,7 @@ def _finish(op: Op, begin: float, period: float) -> float:
     cycle = int(begin)
     if op.opcode in (Opcode.LOAD, Opcode.READ):
         if op.memory is not None and not read_cycles(op.memory):
-            part = _DISTRIBUTED_NS / period
+            part = (_DISTRIBUTED_NS + _DISTRIBUTED_STEP_NS * (op.memory.depth - 1).bit_length()) / period
             return begin + part if begin + part <= cycle + 1 else cycle + 1 + part
         # The address is registered at the end of its cycle.
         return cycle + 1 + _MEMORY_OUT_NS / period

@@ -75,6 +75,14 @@ def _equalities(conditions: Iterable[Literal]) -> Iterable[tuple[Hashable, Hasha
             yield key[1], key[2]
 
 
+def says_differ(predicate: Value, a: Value, b: Value) -> bool:
+    """Tell whether a predicate only holds if two values differ."""
+    if a.width != b.width:
+        return False
+    x, y = _operand(a), _operand(b)
+    return any(not positive and key in (("eq", x, y), ("eq", y, x)) for key, positive in literals(predicate))
+
+
 def groups(ops: list[Op]) -> list[list[Op]]:
     """Put accesses of one kind together of which at most one happens; greedily, in order."""
     result: list[tuple[list[Op], list[frozenset[Literal]]]] = []

@@ -18,6 +18,7 @@ from enum import Enum
 
 from rtlagent.hls.ir import Const, Memory, Op, Opcode, Param, Phi, Value, to_signed
 
+from .exclusive import says_differ
 from .loops import Loop, inductions
 from .ranges import Ranges
 
@@ -171,7 +172,7 @@ class Subscripts:
 
     def relation(self, a: Op, b: Op) -> Relation:
         """Compare the elements of two accesses to one memory that are both in range, at the same time."""
-        if a.memory is not b.memory:
+        if a.memory is not b.memory or _apart_by_predicate(a, b):
             return Relation.DIFFERENT
         return self.compare(self.of(a), self.of(b))
 
@@ -225,6 +226,17 @@ class Subscripts:
             if all((d.constant + step * distance) % (1 << d.bits) == 0 for d, step in moved):
                 return distance
         return None if all(d.bits <= 11 for d, _ in moved) else _MAX_DISTANCE
+
+
+def _apart_by_predicate(a: Op, b: Op) -> bool:
+    """Tell whether one of the accesses only happens if a subscript differs from the other's."""
+    for op in (a, b):
+        if op.predicate is None:
+            continue
+        for x, y in zip(a.subscripts, b.subscripts, strict=True):
+            if says_differ(op.predicate, x, y):
+                return True
+    return False
 
 
 def _invariance(loop: Loop) -> _Invariance:

@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rtlagent.hls.analysis.cost import period_ns, read_cycles, timing
+from rtlagent.hls.analysis.cost import period_ns, timing
 from rtlagent.hls.analysis.dependences import least_distances
 from rtlagent.hls.analysis.loops import Loop, find_loops
 from rtlagent.hls.analysis.ranges import Ranges
@@ -56,8 +56,8 @@ from .regions import Conditions
 from .ssa import uses
 
 SELECT_NS = 0.9
-STORE_NS = 1.6
-"""From data to a memory's edge, its multiplexers included."""
+STORE_NS = 2.1
+"""From a register's clock edge to its output, and from data to a memory's edge, its multiplexers included."""
 LONGEST_CHAIN = 3.0
 """Cycles from a load to the store of its element up to which the stored value is passed to the next iteration."""
 
@@ -237,7 +237,7 @@ def _blocking(block: Block, directives: LoopDirectives, period: float) -> dict[M
         loads = [op for op in accesses if op.opcode is Opcode.LOAD]
         if len(stores) != 1 or not loads or accesses[-1] is not stores[0] or memory.name in directives.independent:
             continue
-        if not memory.dims or not read_cycles(memory):
+        if not memory.dims or memory.storage == "register":
             continue
         known = known if known is not None else least_distances(block)
         depth = _depth(block, loads, stores[0], period)
@@ -249,8 +249,8 @@ def _blocking(block: Block, directives: LoopDirectives, period: float) -> dict[M
 def _depth(block: Block, loads: list[Op], store: Op, period: float) -> int:
     """Return how many iterations back values must be carried; 0: it does not help."""
     select = SELECT_NS / period
-    out = timing(loads[:1], period).ready[loads[0]] - int(timing(loads[:1], period).ready[loads[0]])
-    whole = timing(block.ops, period, dict.fromkeys(loads, read_cycles(loads[0].memory) + out + select)).ready
+    loaded = timing(loads[:1], period).ready[loads[0]]
+    whole = timing(block.ops, period, dict.fromkeys(loads, loaded + select)).ready
     chain = timing(block.ops, period, dict.fromkeys(loads, select)).ready
     data = store.args[0]
     if data not in whole or data in loads or chain[data] > LONGEST_CHAIN:

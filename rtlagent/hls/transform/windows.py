@@ -9,7 +9,15 @@ loop:  %i = phi [before: 1, loop: %n]           before: %w.2 = load x[0]
                                                         %c = load x[%i + 1]
 ```
 
-Done where the loads of one memory need more cycles than its ports give in one, and the window leaves fewer.
+Done where the loads of one memory need more cycles than its ports give in one, and the window leaves fewer. What an
+earlier iteration stored is carried along likewise, always: a load must not wait for that store.
+
+```
+loop:  %v = load y[%i - 1]                      before: %w = load y[0]
+       %t = add %v, %x                          loop:   %v = phi [before: %w, loop: %t]
+       store y[%i] = %t                  ->             %t = add %v, %x
+       ...                                              store y[%i] = %t
+```
 """
 
 from __future__ import annotations
@@ -27,6 +35,8 @@ from .loop_form import bring_out, simplify, values_inside
 
 MOST_CARRIED = 16
 """Values of one window."""
+MOST_STORED = 4
+"""Iterations over which stored values are carried along."""
 
 
 def slide(function: Function) -> None:
@@ -42,62 +52,68 @@ def slide(function: Function) -> None:
 
 @dataclass
 class _Window:
-    """Loads of one memory that lie on one line, by how many iterations each is behind the first."""
+    """Accesses of one memory that lie on one line, by how many iterations each is behind the first."""
 
     lead: Op
+    """A load, or the store of what is loaded later."""
     behind: dict[Op, int]
+
+    @property
+    def value(self) -> Value:
+        """What the first access loads or stores."""
+        return self.lead.args[0] if self.lead.opcode is Opcode.STORE else self.lead
 
 
 def _slide_in(function: Function, loop: Loop, subscripts: Subscripts, tree: Dominators) -> None:
     groups: dict[Memory, list[Op]] = {}
-    stored: set[Memory] = set()
+    unsure: set[Memory] = set()
     for block in loop.blocks:
-        always = all(tree.dominates(block, inside) for inside, _ in loop.exits) and tree.dominates(
-            block, loop.latches[0]
-        )
+        ends = [*(inside for inside, _ in loop.exits), *loop.latches]
+        always = all(tree.dominates(block, end) for end in ends)
         for op in block.ops:
             if op.callee is not None:
                 return
-            if op.opcode is Opcode.STORE and op.memory is not None:
-                stored.add(op.memory)
-            if op.opcode is Opcode.LOAD and op.memory is not None and op.memory.dims:
+            if op.memory is not None and op.memory.dims and op.memory.storage != "register":
                 groups.setdefault(op.memory, []).append(op)
                 if op.predicate is not None or not always:
-                    stored.add(op.memory)
-    for memory, loads in groups.items():
-        if memory in stored or memory.storage == "register" or len(loads) <= ports(memory):
+                    unsure.add(op.memory)
+    for memory, accesses in groups.items():
+        stores = [op for op in accesses if op.opcode is Opcode.STORE]
+        if memory in unsure or len(stores) > 1:
             continue
         for variable in inductions(loop):
-            windows = _windows(loads, variable, loop, subscripts)
-            left = len(loads) - sum(len(w.behind) for w in windows)
-            if windows and -(-left // ports(memory)) < -(-len(loads) // ports(memory)):
+            windows = _windows(accesses, variable, loop, subscripts)
+            if stores:
+                windows = [w for w in windows if w.lead is stores[0]]
+            left = len(accesses) - sum(len(w.behind) for w in windows)
+            gains = -(-left // ports(memory)) < -(-len(accesses) // ports(memory))
+            if windows and (stores or gains):
                 for window in windows:
                     _carry(function, loop, window, variable)
                 break
 
 
-def _windows(loads: list[Op], variable: Induction, loop: Loop, subscripts: Subscripts) -> list[_Window]:
-    """Group loads that differ by whole iterations, with no gap."""
+def _windows(accesses: list[Op], variable: Induction, loop: Loop, subscripts: Subscripts) -> list[_Window]:
+    """Group accesses that differ by whole iterations."""
     inside = values_inside(loop)
-    lines: dict[tuple[object, ...], dict[int, Op]] = {}
-    for op in loads:
-        forms = subscripts.of(op)
-        found = _place(forms, variable, inside)
-        if found is None:
-            continue
-        key, offset = found
-        if offset in lines.setdefault(key, {}):
-            return []
-        lines[key][offset] = op
+    lines: dict[tuple[object, ...], dict[int, list[Op]]] = {}
+    for op in accesses:
+        found = _place(subscripts.of(op), variable, inside)
+        if found is not None:
+            lines.setdefault(found[0], {}).setdefault(found[1], []).append(op)
     result = []
-    trips = trip_count(loop)
+    trips = trip_count(loop) or 0
     for line in lines.values():
-        first = max(line)
-        behind = {op: first - offset for offset, op in line.items() if offset != first}
-        # Elements between two loads are loaded in the first iterations, which must exist.
-        gapless = max(behind.values(), default=0) == len(behind)
-        if behind and max(behind.values()) <= MOST_CARRIED and (gapless or (trips or 0) > max(behind.values())):
-            result.append(_Window(line[first], behind))
+        stored = [offset for offset, ops in line.items() if any(op.opcode is Opcode.STORE for op in ops)]
+        first = stored[0] if stored else max(line)
+        lead = next((op for op in line[first] if op.opcode is Opcode.STORE), line[first][0])
+        behind = {op: first - offset for offset, ops in line.items() if offset < first for op in ops}
+        if not behind or max(behind.values()) > (MOST_STORED if stored else MOST_CARRIED):
+            continue
+        # Elements between two accesses are loaded in the first iterations, which must exist.
+        furthest = max(behind.values())
+        if furthest == len(set(behind.values())) or trips > furthest:
+            result.append(_Window(lead, behind))
     return result
 
 
@@ -118,12 +134,14 @@ def _place(forms: tuple[Affine, ...], variable: Induction, inside: set[Value]) -
 def _carry(function: Function, loop: Loop, window: _Window, variable: Induction) -> None:
     """Replace the loads behind the first one by values carried along."""
     before, latch, lead = loop.preheader, loop.latch, window.lead
-    assert before is not None and latch is not None
-    chain: list[Value] = [lead]
+    memory = lead.memory
+    assert before is not None and latch is not None and memory is not None
+    chain: list[Value] = [window.value]
+    width = window.value.width
     longest = max(window.behind.values())
     start_of = {n: op for op, n in window.behind.items()}
     for n in range(1, longest + 1):
-        phi = Phi(lead.width, name=lead.name, place=lead.place)
+        phi = Phi(width, name=lead.name or memory.name, place=lead.place)
         source = start_of.get(n)
         first = (
             _first_load(loop, source, before) if source is not None else _earlier_load(loop, lead, n, before, variable)
@@ -158,7 +176,8 @@ def _earlier_load(loop: Loop, lead: Op, behind: int, before: Block, variable: In
         before.ops.append(earlier)
         made[variable.phi] = earlier
     subscripts = [bring_out(s, inside, before, made) for s in lead.subscripts]
-    twin = Op(Opcode.LOAD, lead.width, subscripts, memory=lead.memory, name=lead.name, place=lead.place)
+    assert lead.memory is not None
+    twin = Op(Opcode.LOAD, lead.memory.width, subscripts, memory=lead.memory, name=lead.name, place=lead.place)
     before.ops.append(twin)
     return twin
 

@@ -1,0 +1,82 @@
+"""Decide on another iteration before the value that the test looks at is chosen.
+
+```
+%n = add %e, 1                          %n = add %e, 1
+%m = select %c, %n, %e                  %m = select %c, %n, %e
+%d = ult %m, %k              ->         %y = ult %n, %k;  %z = ult %e, %k
+branch %d, loop, done                   %d = select %c, %y, %z
+                                        branch %d, loop, done
+```
+
+A pipelined loop can start an iteration a cycle only if its exit condition is there within a cycle: %c often comes last.
+"""
+
+from __future__ import annotations
+
+from rtlagent.hls.analysis.cost import period_ns, timing
+from rtlagent.hls.analysis.loops import find_loops
+from rtlagent.hls.ir import COMPARISONS, Block, Branch, Const, Module, Op, Opcode, Value
+from rtlagent.hls.options import HlsOptions, Remarks
+
+_MOST_STEPS = 3
+
+
+def run(module: Module, options: HlsOptions, remarks: Remarks) -> None:
+    """Shorten the exit conditions of pipelined loops that are late."""
+    for function in module.functions:
+        for loop in find_loops(function):
+            directives = loop.header.directives
+            if loop.is_single_block and directives is not None and directives.pipeline_ii is not None:
+                for _ in range(_MOST_STEPS):
+                    if not _shorten(loop.header, period_ns(options)):
+                        break
+
+
+def _shorten(block: Block, period: float) -> bool:
+    """Move the test in front of the select that comes last; tell whether that made the condition earlier."""
+    end = block.terminator
+    assert isinstance(end, Branch)
+    test = _late_test(end.condition)
+    if test is None or test not in block.ops:
+        return False
+    before = timing(block.ops, period).ready[end.condition]
+    if before <= 1.0:
+        return False
+    for side, operand in enumerate(test.args):
+        if not isinstance(operand, Op) or operand.opcode is not Opcode.SELECT or operand not in block.ops:
+            continue
+        made = _tests_of_arms(test, side, operand)
+        kept_ops, kept_condition = block.ops, end.condition
+        at = block.ops.index(test)
+        block.ops = [*block.ops[: at + 1], *made, *block.ops[at + 1 :]]
+        _use(block, end, test, made[-1])
+        if timing(block.ops, period).ready[end.condition] < before - 1e-6:
+            return True
+        _use(block, end, made[-1], test)
+        block.ops, end.condition = kept_ops, kept_condition
+    return False
+
+
+def _late_test(condition: Value) -> Op | None:
+    """Return the comparison that decides, through a negation."""
+    if isinstance(condition, Op) and condition.opcode is Opcode.XOR and isinstance(condition.args[1], Const):
+        condition = condition.args[0]
+    return condition if isinstance(condition, Op) and condition.opcode in COMPARISONS else None
+
+
+def _tests_of_arms(test: Op, side: int, choice: Op) -> list[Op]:
+    arms = []
+    for arm in choice.args[1:]:
+        operands = list(test.args)
+        operands[side] = arm
+        arms.append(Op(test.opcode, 1, operands, place=test.place))
+    return [*arms, Op(Opcode.SELECT, 1, [choice.args[0], *arms], name=test.name, place=test.place)]
+
+
+def _use(block: Block, end: Branch, old: Op, new: Op) -> None:
+    """Let the branch, and a negation in front of it, use another test."""
+    if end.condition is old:
+        end.condition = new
+        return
+    assert isinstance(end.condition, Op)
+    end.condition.args = [new if a is old else a for a in end.condition.args]
