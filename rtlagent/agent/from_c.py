@@ -316,7 +316,7 @@ def _tighter(attempt: _Tried, spec: Spec) -> float | None:
     if wanted is None or not missed or others or not 0 < attempt.fmax_mhz < wanted:
         return None
     margin = 1 - (1 - attempt.margin) * attempt.fmax_mhz / wanted * _OVERSHOOT
-    return margin if margin <= _MOST_MARGIN else None
+    return min(margin, _MOST_MARGIN) if attempt.margin < _MOST_MARGIN else None
 
 
 def _attempt(number: int, tried: _Tried) -> Attempt:

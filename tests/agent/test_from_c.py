@@ -155,8 +155,8 @@ def test_a_clock_that_was_asked_for_is_a_requirement(tmp_path: Path) -> None:
     assert "of the 2000 MHz asked for" in report.reason
 
 
-def test_a_clock_that_was_not_asked_for_is_none(tmp_path: Path) -> None:
-    # Six chained multiplications take longer than the 10 ns that are scheduled for by default.
+def slow_pair() -> tuple[str, str]:
+    """Return C and Verilog whose six chained multiplications take longer than 10 ns."""
     c = C.replace("a + 1;", "x >> 16;").replace("    for", "    unsigned x = a;\n    for")
     c = c.replace("    return", "".join(f"    x *= x ^ {k + 3};\n" for k in range(6)) + "    return")
     chain = "".join(f"  wire [31:0] x{k + 1} = x{k} * (x{k} ^ 32'd{k + 3});\n" for k in range(6))
@@ -165,6 +165,24 @@ def test_a_clock_that_was_not_asked_for_is_none(tmp_path: Path) -> None:
         .replace("a + 16'd1 :", "y[31:16] :")
         .replace("    step <=", "    x0 <= {16'd0, a};\n    y <= x6;\n    step <=")
     )
+    return c, slow
+
+
+@pytest.mark.slow
+def test_a_missed_clock_is_compiled_again_with_more_of_the_period_left_free(tmp_path: Path) -> None:
+    c, slow = slow_pair()
+    run, report = run_it(tmp_path, spec_of(tmp_path, c, clock_ns=14.0), compiled(slow))
+    assert report.passed, report.reason
+    assert report.record.iterations == len(report.attempts) > 1
+    assert report.attempts[0]["step"] == "place_and_route"
+    margins = [e["margin"] for e in run.events() if e["event"] == "compiled"]
+    assert margins == sorted(margins)
+    assert (run.folder / "rtl/scale.v").read_text() != slow
+
+
+@pytest.mark.slow
+def test_a_clock_that_was_not_asked_for_is_none(tmp_path: Path) -> None:
+    c, slow = slow_pair()
     _, report = run_it(tmp_path, spec_of(tmp_path, c), compiled(slow))
     assert report.verdict is not None, report.reason
     step = next((s for s in report.verdict.steps if s.step == "place_and_route"), None)
