@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,9 +40,9 @@ class Grader:
             return grade, reason
         inputs = [spec.top, spec.ports, spec.clock, spec.reset, spec.tests, self.trace, self.mutants]
         path = self.store / f"grade-{digest([candidate.sha256, inputs, __version__])}.json"
-        if path.is_file():
-            value = json.loads(path.read_text())
-            return Grade(value[0]), value[1]
+        with suppress(OSError, ValueError, TypeError, IndexError):  # a damaged result is as good as none
+            value = json.loads(path.read_bytes())
+            return Grade(value[0]), str(value[1])
         try:
             measured, why = self._kill_mutants(candidate, spec)
         except RtlagentError as error:

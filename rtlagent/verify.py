@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -325,8 +326,8 @@ class Verifier:
         # With other limits a TIMEOUT or UNPROVEN may turn out differently; unconfined, nothing is as sure.
         key = digest([step, candidate.sha256, inputs, self.config.sandbox, self.config.limits, __version__])
         path = self.store / f"step-{key}.json"
-        if path.is_file():
-            return from_json(StepResult, json.loads(path.read_text()))
+        with suppress(OSError, ValueError):  # a damaged result is as good as none
+            return from_json(StepResult, json.loads(path.read_bytes()))
         keep = self.logs / candidate.sha256[:10] / step
         keep.mkdir(parents=True, exist_ok=True)
         try:

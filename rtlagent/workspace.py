@@ -25,13 +25,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 from rtlagent.errors import RunError
-from rtlagent.types import Candidate, SourceFile, to_json
+from rtlagent.types import Candidate, SourceFile, from_json, to_json
 
 Event = Mapping[str, Any]
 Listener = Callable[[Event], None]
+_T = TypeVar("_T")
 
 
 class Run:
@@ -45,7 +46,6 @@ class Run:
         self.folder = folder
         self.listeners: list[Listener] = []
         self._events = folder / "events.jsonl"
-        _drop_torn_line(self._events)
 
     @classmethod
     def create(cls, runs_dir: Path, name: str) -> Run:
@@ -74,11 +74,13 @@ class Run:
         """Open the run at path `name`, or the one in `runs_dir` whose name contains it.
 
         Raises:
-            RunError: there is none, or there are several.
+            RunError: there is none, there are several, or it lacks its specification.
         """
         direct = Path(name)
         if (direct / "spec.json").is_file():
             return cls(direct.resolve())
+        if (direct / "settings.json").is_file():
+            raise _damaged("the run folder lacks a file", direct / "spec.json", "it never began; start it anew")
         found = [p for p in sorted(runs_dir.glob("*")) if (p / "spec.json").is_file()] if runs_dir.is_dir() else []
         exact = [p for p in found if p.name == name]
         matches = exact or [p for p in found if name in p.name]
@@ -95,14 +97,34 @@ class Run:
         """Hold the run for this process.
 
         Raises:
-            RunError: another process works on it.
+            RunError: another process works on it, it cannot be locked, or its store is gone.
         """
-        with (self.folder / ".lock").open("w") as handle:
+        path = self.folder / ".lock"
+        try:
+            handle = path.open("a")
+        except OSError as error:
+            hint = "move it away: it is an empty file of rtlagent's own"
+            raise _damaged(f"the run cannot be locked: {error.strerror}", path, hint) from error
+        with handle:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise RunError("another process works on this run", where=str(self.folder)) from error
+            except OSError as error:
+                raise _damaged(f"the run cannot be locked: {error.strerror}", path) from error
+            if not (self.folder / "store").is_dir():
+                raise _damaged("the run folder lacks its store of candidates and results", self.folder / "store")
+            with self._writing(self._events):
+                _drop_torn_line(self._events)
             yield
+
+    @contextmanager
+    def _writing(self, path: Path) -> Iterator[None]:
+        """Turn a failure to write into a RunError."""
+        try:
+            yield
+        except OSError as error:
+            raise _damaged(f"cannot be written: {error.strerror}", path, "make room, or repair it") from error
 
     @property
     def id(self) -> str:
@@ -112,21 +134,42 @@ class Run:
     def emit(self, name: str, /, **fields: object) -> None:
         """Append an event and tell the listeners."""
         event = {"time": round(time.time(), 3), "event": name, **{k: to_json(v) for k, v in fields.items()}}
-        with self._events.open("a") as log:
+        with self._writing(self._events), self._events.open("a") as log:
             log.write(json.dumps(event) + "\n")
             log.flush()
         for listener in self.listeners:
             listener(event)
 
     def events(self) -> list[dict[str, Any]]:
-        """Read all events so far, in order."""
-        if not self._events.exists():
+        """Read all events so far, in order; a last line that is not finished is left out.
+
+        Raises:
+            RunError: another line is damaged.
+        """
+        try:
+            data = self._events.read_bytes()
+        except FileNotFoundError:
             return []
-        return [json.loads(line) for line in self._events.read_text().splitlines() if line.strip()]
+        except OSError as error:
+            raise _damaged(f"cannot be read: {error.strerror}", self._events) from error
+        whole = data[: data.rfind(b"\n") + 1]
+        return [self._event(n, line) for n, line in enumerate(whole.split(b"\n"), 1) if line.strip()]
+
+    def _event(self, number: int, line: bytes) -> dict[str, Any]:
+        try:
+            event = json.loads(line)
+            if isinstance(event["event"], str) and isinstance(event["time"], int | float):
+                return dict(event)
+        except (ValueError, KeyError, TypeError):
+            pass
+        hint = "mend the line or take it out; what the model answered is in model.jsonl and is not lost"
+        raise RunError("the line is damaged", where=f"{self._events}:{number}", hint=hint)
 
     def write_json(self, name: str, value: object) -> None:
         """Write a JSON file so that it is either whole or absent."""
-        write_atomic(self.folder / name, json.dumps(to_json(value), indent=1) + "\n")
+        path = self.folder / name
+        with self._writing(path):
+            write_atomic(path, json.dumps(to_json(value), indent=1) + "\n")
 
     def read_json(self, name: str) -> Any:
         """Read a JSON file of this run.
@@ -136,11 +179,25 @@ class Run:
         """
         path = self.folder / name
         try:
-            return json.loads(path.read_text())
+            return json.loads(path.read_bytes())
         except FileNotFoundError as error:
-            raise RunError("the run folder lacks a file", where=str(path)) from error
-        except (OSError, ValueError) as error:
-            raise RunError(f"the file is damaged: {error}", where=str(path)) from error
+            raise _damaged("the run folder lacks a file", path) from error
+        except OSError as error:
+            raise _damaged(f"cannot be read: {error.strerror}", path) from error
+        except ValueError as error:
+            raise _damaged(f"the file is damaged: {error}", path) from error
+
+    def read_record(self, name: str, kind: type[_T], *, key: str | None = None) -> _T:
+        """Read a dataclass, or the one under `key`, from a JSON file of this run.
+
+        Raises:
+            RunError: it is missing or damaged.
+        """
+        value = self.read_json(name)
+        try:
+            return from_json(kind, value if key is None else value[key])
+        except (ValueError, KeyError, TypeError) as error:
+            raise _damaged(f"the file is damaged: {error}", self.folder / name) from error
 
     def has(self, name: str) -> bool:
         """Tell whether the run holds a file."""
@@ -152,21 +209,29 @@ class Run:
 
     def load_files(self, sha: str) -> tuple[SourceFile, ...]:
         """Return the files kept under a content hash."""
-        return tuple(SourceFile(f["path"], f["text"]) for f in self.read_json(f"store/{sha}.files.json"))
+        name = f"store/{sha}.files.json"
+        try:
+            return tuple(SourceFile(f["path"], f["text"]) for f in self.read_json(name))
+        except (TypeError, KeyError) as error:
+            raise _damaged("the file is damaged: not a list of files", self.folder / name) from error
 
     def publish(self, candidate: Candidate, tests: Iterable[SourceFile]) -> None:
         """Lay the best candidate and what judges it out for the user, in rtl/ and tb/."""
         for folder, files in (("rtl", candidate.files), ("tb", tuple(tests))):
-            root = self.folder / folder
-            kept: set[Path] = set()
-            for file in files:
-                path = root / _place(file.path, folder, kept={p.relative_to(root).as_posix() for p in kept})
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_atomic(path, file.text)
-                kept.add(path)
-            if root.is_dir():
-                for stale in [p for p in root.rglob("*") if p.is_file() and p not in kept]:
-                    stale.unlink()
+            with self._writing(self.folder / folder):
+                self._lay_out(folder, files)
+
+    def _lay_out(self, folder: str, files: Iterable[SourceFile]) -> None:
+        root = self.folder / folder
+        kept: set[Path] = set()
+        for file in files:
+            path = root / _place(file.path, folder, kept={p.relative_to(root).as_posix() for p in kept})
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(path, file.text)
+            kept.add(path)
+        if root.is_dir():
+            for stale in [p for p in root.rglob("*") if p.is_file() and p not in kept]:
+                stale.unlink()
 
 
 def _place(path: str, folder: str, kept: Collection[str]) -> str:
@@ -175,6 +240,12 @@ def _place(path: str, folder: str, kept: Collection[str]) -> str:
     short = str(inside).removeprefix(f"{folder}/")
     further = (f"{number}/{inside}" for number in count(2))
     return next(p for p in chain((short, str(inside)), further) if p not in kept)
+
+
+def _damaged(what: str, path: Path, hint: str = "") -> RunError:
+    """Say that a run cannot go on as it is; nothing is changed then."""
+    again = "put it back; or start anew with --model replay:RUN/model.jsonl, which asks the model nothing twice"
+    return RunError(what, where=str(path), hint=hint or again)
 
 
 def write_atomic(path: Path, text: str) -> None:

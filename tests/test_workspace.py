@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rtlagent.errors import RunError
-from rtlagent.types import Candidate, SourceFile
+from rtlagent.types import Candidate, SourceFile, Usage
 from rtlagent.workspace import Run
 
 
@@ -33,8 +33,27 @@ def test_a_torn_last_event_is_dropped_and_the_rest_kept(tmp_path: Path) -> None:
     log = run.folder / "events.jsonl"
     log.write_bytes(log.read_bytes() + b'{"time": 1, "eve')
     again = Run(run.folder)
-    again.emit("three")
+    assert [e["event"] for e in again.events()] == ["one", "two"]
+    with again.locked():
+        again.emit("three")
     assert [e["event"] for e in again.events()] == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"time": 1, "eve', b"\xff\xfe", b"[]", b'{"event": "x"}', b'{"event": 1, "time": 2}']
+)
+def test_a_damaged_event_is_named_by_its_line(line: bytes, tmp_path: Path) -> None:
+    run = Run.create(tmp_path, "r")
+    run.emit("one")
+    log = run.folder / "events.jsonl"
+    log.write_bytes(log.read_bytes() + line + b"\n")
+    run.emit("three")
+    before = log.read_bytes()
+    with pytest.raises(RunError, match="the line is damaged") as caught:
+        Run(run.folder).events()
+    assert caught.value.where == f"{log}:2"
+    assert "model.jsonl" in caught.value.hint
+    assert log.read_bytes() == before
 
 
 def test_a_second_process_is_refused(tmp_path: Path) -> None:
@@ -97,3 +116,61 @@ def test_stored_files_come_back(tmp_path: Path) -> None:
     run.store_files(files, "abc")
     assert run.load_files("abc") == files
     assert json.loads((run.folder / "store/abc.files.json").read_text())[0]["path"] == "a.v"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (".lock", "the run cannot be locked: Is a directory"),
+        ("store", "the run folder lacks its store"),
+        ("events.jsonl", "cannot be written: Is a directory"),
+    ],
+)
+def test_a_run_that_cannot_be_held_is_refused(name: str, message: str, tmp_path: Path) -> None:
+    run = Run.create(tmp_path, "r")
+    if name == "store":
+        (run.folder / name).rmdir()
+    else:
+        (run.folder / name).mkdir()
+    with pytest.raises(RunError, match=message) as caught, run.locked():
+        pass
+    assert caught.value.where == str(run.folder / name)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("text", ["{", "null", "[]", "{}", '{"x": []}', '{"x": {"tokens_in": "many"}}', "\xff"])
+def test_a_damaged_record_is_named(text: str, tmp_path: Path) -> None:
+    run = Run.create(tmp_path, "r")
+    (run.folder / "u.json").write_text(text, encoding="latin-1")
+    with pytest.raises(RunError, match="the file is damaged") as caught:
+        run.read_record("u.json", Usage, key="x")
+    assert caught.value.where == str(run.folder / "u.json")
+
+
+@pytest.mark.parametrize("text", ["{", "{}", "[1]", '[{"path": "a.v"}]', "null"])
+def test_damaged_stored_files_are_named(text: str, tmp_path: Path) -> None:
+    run = Run.create(tmp_path, "r")
+    (run.folder / "store" / "abc.files.json").write_text(text)
+    if text == "{}":
+        assert run.load_files("abc") == ()
+        return
+    with pytest.raises(RunError, match="the file is damaged"):
+        run.load_files("abc")
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+    run = Run.create(tmp_path, "r")
+    (run.folder / "report.json").mkdir()
+    (run.folder / "rtl").write_text("a file in the way")
+    with pytest.raises(RunError, match="cannot be written"):
+        run.write_json("report.json", {})
+    with pytest.raises(RunError, match="cannot be written"):
+        run.publish(Candidate((SourceFile("rtl/a.v", "1"),)), ())
+
+
+def test_a_folder_without_its_specification_is_named(tmp_path: Path) -> None:
+    run = Run.create(tmp_path, "r")
+    run.write_json("settings.json", {})
+    with pytest.raises(RunError, match="lacks a file") as caught:
+        Run.find(tmp_path, str(run.folder))
+    assert caught.value.where.endswith("spec.json")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rtlagent.agent.nodes import Nodes
@@ -45,13 +45,12 @@ def open_graph(nodes: Nodes) -> Iterator[Loop]:
         builder.add_conditional_edges(name, _next, {n: n for n in NODES})
     builder.add_edge("finish", END)
     path = nodes.session.run.folder / "checkpoint.sqlite"
-    connection = sqlite3.connect(path, check_same_thread=False)
     try:
-        yield Loop(builder.compile(checkpointer=SqliteSaver(connection)), nodes.session.run.id)
+        with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+            yield Loop(builder.compile(checkpointer=SqliteSaver(connection)), nodes.session.run.id)
     except sqlite3.DatabaseError as error:
-        raise RunError(f"the checkpoint file is damaged: {error}", where=str(path)) from error
-    finally:
-        connection.close()
+        hint = "move it away: the run then goes through its steps again, asking the model nothing twice"
+        raise RunError(f"the checkpoint file is damaged: {error}", where=str(path), hint=hint) from error
 
 
 def _next(state: LoopState) -> str:

@@ -18,7 +18,7 @@ from rtlagent.config import BudgetConfig, Config
 from rtlagent.errors import LimitError, ModelError, RtlagentError, RunError, ToolError
 from rtlagent.models import Budget, ModelEvent, for_run, resolve
 from rtlagent.tools.staging import require_size
-from rtlagent.types import Candidate, RunRecord, SourceFile, Spec, Usage, Verdict, digest, from_json
+from rtlagent.types import Candidate, RunRecord, SourceFile, Spec, Usage, Verdict, digest
 from rtlagent.workspace import Listener, Run
 
 DEFAULT_SEED = 1
@@ -60,10 +60,7 @@ def stored_config(run: Run, config: Config, *, given: Collection[str]) -> Config
     Raises:
         RunError: the run's settings are missing or damaged.
     """
-    try:
-        budget = from_json(BudgetConfig, run.read_json("settings.json")["budget"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunError(f"the settings are damaged: {error}", where=str(run.folder / "settings.json")) from error
+    budget = run.read_record("settings.json", BudgetConfig, key="budget")
     changed = {f.name: getattr(config.budget, f.name) for f in fields(BudgetConfig) if f.name in given}
     model = config.model
     started = next((e for e in run.events() if e["event"] == "started"), None)
@@ -94,7 +91,7 @@ class Continuation:
         self.run.listeners.extend(self.listeners)
         with self.run.locked():
             spec = load_run_spec(self.run)
-            settings = from_json(Settings, self.run.read_json("settings.json")["loop"])
+            settings = self.run.read_record("settings.json", Settings, key="loop")
             settings = replace(settings, max_iterations=self.config.budget.max_iterations)
             prompts = Prompts(_override_folder())
             budget = Budget(self.config.budget, elapsed_s=_elapsed(self.run))
@@ -217,12 +214,8 @@ def load_run_spec(run: Run) -> Spec:
     Raises:
         RunError: it is missing, damaged or changed.
     """
-    value = run.read_json("spec.json")
-    try:
-        spec = from_json(Spec, value["spec"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunError(f"the specification is damaged: {error}", where=str(run.folder / "spec.json")) from error
-    if digest(spec) != value.get("sha256"):
+    spec = run.read_record("spec.json", Spec, key="spec")
+    if digest(spec) != run.read_json("spec.json").get("sha256"):
         raise RunError(
             "the specification or a test in the run folder was changed",
             where=str(run.folder / "spec.json"),

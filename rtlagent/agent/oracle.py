@@ -10,7 +10,7 @@ from rtlagent.agent.replies import read_python
 from rtlagent.agent.session import Session, Talk
 from rtlagent.errors import ModelReplyError
 from rtlagent.tools.diagnostics import prompt_text
-from rtlagent.types import SourceFile, Spec, StepResult, Trace, from_json
+from rtlagent.types import SourceFile, Spec, StepResult, Trace
 
 GOLDEN_PATH = "golden.py"
 MAX_REPAIRS = 3
@@ -74,7 +74,7 @@ def fix_oracle(
 def load_oracle(session: Session, sha: str) -> Oracle:
     """Read an oracle back from the run's store."""
     (source,) = session.run.load_files(sha)
-    return Oracle(source, from_json(Trace, session.run.read_json(f"store/{sha}.trace.json")))
+    return Oracle(source, session.run.read_record(f"store/{sha}.trace.json", Trace))
 
 
 def _settle(

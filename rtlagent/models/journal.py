@@ -56,7 +56,11 @@ class JournaledModel:
         self._path = path
         self._on_event = on_event
         self._lock = threading.Lock()
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            hint = "move it away; without it the model is asked again"
+            raise RunError(f"cannot be opened: {error.strerror}", where=str(path), hint=hint) from error
         try:
             self._take()
             recordings = self._load()

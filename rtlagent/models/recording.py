@@ -81,12 +81,11 @@ def parse_log(data: bytes, *, where: str) -> list[Recording]:
             continue
         try:
             recording = parse_line(line)
-        except RecursionError:
-            raise RunError(
-                "this is not a recorded model reply: it is nested too deeply", where=f"{where}:{number}"
-            ) from None
-        except ValueError as error:
-            raise RunError(f"this is not a recorded model reply: {error}", where=f"{where}:{number}") from None
+        except (RecursionError, ValueError) as error:
+            why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            hint = "mend the line, or take it out: the model is then asked again"
+            message = f"this is not a recorded model reply: {why}"
+            raise RunError(message, where=f"{where}:{number}", hint=hint) from None
         if recording is not None:
             recordings.append(recording)
     return recordings

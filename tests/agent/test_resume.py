@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,12 +34,18 @@ def events(runs: Path) -> list[str]:
     return [json.loads(line)["event"] for line in lines if line.endswith("}")]
 
 
-def kill_after(count: int, cwd: Path) -> None:
-    """Start the example and kill it, with SIGKILL, once `count` events are written."""
+def started_until(count: int, cwd: Path) -> subprocess.Popen[str]:
+    """Start the example and return when `count` events are written."""
     process = command("generate", str(EXAMPLE / "spec.md"), "--model", f"replay:{EXAMPLE / 'replies.jsonl'}", cwd=cwd)
     deadline = time.monotonic() + 60
     while len(events(cwd / "runs")) < count and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
+    return process
+
+
+def kill_after(count: int, cwd: Path) -> None:
+    """Start the example and kill it, with SIGKILL, once `count` events are written."""
+    process = started_until(count, cwd)
     process.send_signal(signal.SIGKILL)
     process.communicate()
 
@@ -69,3 +76,87 @@ def test_two_processes_do_not_work_on_one_run(tmp_path: Path) -> None:
     assert codes in ([0, 2], [0, 0]), texts
     asked = (run / "model.jsonl").read_text().splitlines()
     assert len(asked) == 3
+
+
+DAMAGE = {
+    "a lost store": lambda run: shutil.rmtree(run / "store"),
+    "a lock that is a folder": lambda run: ((run / ".lock").unlink(), (run / ".lock").mkdir()),
+    "a damaged event": lambda run: spoil_line(run / "events.jsonl", 2),
+    "a damaged answer": lambda run: spoil_line(run / "model.jsonl", 1),
+    "damaged settings": lambda run: (run / "settings.json").write_text('{"loop": {'),
+    "other settings": lambda run: (run / "settings.json").write_text('{"loop": [], "budget": {}}'),
+    "no settings": lambda run: (run / "settings.json").unlink(),
+    "a damaged spec": lambda run: (run / "spec.json").write_text("[]"),
+    "a damaged checkpoint": lambda run: spoil(run / "checkpoint.sqlite").write_bytes(b"not a database" * 1000),
+    "a checkpoint that is a folder": lambda run: spoil(run / "checkpoint.sqlite").mkdir(),
+    "a journal that is a folder": lambda run: spoil(run / "model.jsonl").mkdir(),
+}
+
+
+def spoil_line(path: Path, number: int) -> None:
+    lines = path.read_bytes().split(b"\n")
+    lines[number - 1] = lines[number - 1][: len(lines[number - 1]) // 2]
+    path.write_bytes(b"\n".join(lines))
+
+
+def spoil(path: Path) -> Path:
+    """Remove a file and what SQLite lays beside it; return its path."""
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+    return path
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a run that was killed after the oracle."""
+    folder = tmp_path_factory.mktemp("stopped")
+    kill_after(8, folder)
+    (run,) = (folder / "runs").iterdir()
+    return run
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    kept = [p for p in folder.rglob("*") if p.is_file() and "checkpoint" not in p.name and p.name != ".lock"]
+    return {str(p.relative_to(folder)): p.read_bytes() for p in kept}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_run_is_refused_and_nothing_is_lost(damage: str, stopped: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(stopped, run)
+    DAMAGE[damage](run)
+    before = files_of(run)
+    process = command("resume", str(run), cwd=tmp_path)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, out
+    assert str(run) in out and "hint: " in out and "Traceback" not in out and "unexpected" not in out
+    after = files_of(run)
+    assert {**after, "events.jsonl": b""} == {**before, "events.jsonl": b""}
+    assert after["events.jsonl"].startswith(before["events.jsonl"][: before["events.jsonl"].rfind(b"\n") + 1])
+
+
+def test_a_damaged_result_is_judged_again(stopped: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(stopped, run)
+    first = command("resume", str(run), cwd=tmp_path)
+    first.communicate(timeout=120)
+    for result in (run / "store").glob("step-*.json"):
+        result.write_text("{")
+    again = command("resume", str(run), cwd=tmp_path)
+    out, _ = again.communicate(timeout=120)
+    assert (first.returncode, again.returncode) == (0, 0), out
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_polite_kill_says_how_to_go_on(sent: signal.Signals, tmp_path: Path) -> None:
+    process = started_until(8, tmp_path)
+    process.send_signal(sent)
+    out, _ = process.communicate(timeout=120)
+    (run,) = (tmp_path / "runs").iterdir()
+    assert process.returncode == 130, out
+    assert f"interrupted; go on with: rtlagent resume {run.relative_to(tmp_path)}" in out
+    assert "Traceback" not in out
+    assert events(tmp_path / "runs")[-1] == "interrupted"
+    resumed = command("resume", str(run), cwd=tmp_path)
+    assert resumed.wait(timeout=120) == 0, resumed.communicate()[0]
+    resumed.communicate()
