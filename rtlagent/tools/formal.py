@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from rtlagent.tools.elaboration import Elaborated
 from rtlagent.tools.interface import clocking, compare_ports, find_resets, shapes
 from rtlagent.tools.miter import Problem
 from rtlagent.tools.netlist import Module
+from rtlagent.tools.scratch import scratch_folder
 from rtlagent.tools.yosys import Stage, YosysRun
 from rtlagent.types import Diagnostic, Reset, Severity, SourceFile, Status, StepResult, TestResult
 
@@ -96,8 +96,8 @@ def equiv(
     if depth < 1:
         raise UsageError(f"the depth must be at least 1, not {depth}")
     designs = [elaboration.make_design(files, top, None) for files in (gold, gate)]
-    with tempfile.TemporaryDirectory(prefix="rtlagent-") as name:
-        comparison = _Comparison(Path(name), config, start + config.limits.wall_s)
+    with scratch_folder() as folder:
+        comparison = _Comparison(folder, config, start + config.limits.wall_s)
         try:
             result = comparison.run(designs[0], designs[1], reset, depth)
         except ToolError as error:

@@ -41,7 +41,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,6 +50,7 @@ from typing import Any
 from rtlagent.config import Limits, ToolConfig, resource_dir
 from rtlagent.errors import ToolError, UsageError
 from rtlagent.tools import sandbox
+from rtlagent.tools.scratch import scratch_folder
 from rtlagent.tools.trace import Coverage, measure_coverage, trace_from_data
 from rtlagent.types import Clock, Diagnostic, Port, Reset, Severity, SourceFile, Status, StepResult, Trace, to_json
 
@@ -132,8 +132,7 @@ def _run_worker(golden: SourceFile, request: dict[str, Any], config: ToolConfig)
         output_mb=0.5,
         work_mb=base.work_mb,
     )
-    with tempfile.TemporaryDirectory(prefix="rtlagent-golden-") as name:
-        work = Path(name)
+    with scratch_folder() as work:
         (work / "golden.py").write_text(golden.text)
         (work / "request.json").write_text(json.dumps(request))
         # -E would drop PYTHONHASHSEED, which makes the order of sets repeatable.

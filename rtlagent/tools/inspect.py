@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 
 from rtlagent.config import ToolConfig
 from rtlagent.errors import ToolError, UsageError, suggestion
@@ -15,6 +13,7 @@ from rtlagent.tools.filelist import compile_order, include_dirs
 from rtlagent.tools.inspect_worker import InspectAnswer, InspectJob
 from rtlagent.tools.process import ProcessResult
 from rtlagent.tools.sandbox import run
+from rtlagent.tools.scratch import scratch_folder
 from rtlagent.tools.staging import require_size, stage
 from rtlagent.types import SourceFile, from_json
 from rtlagent.verilog import DesignInfo
@@ -39,8 +38,8 @@ def inspect(files: Sequence[SourceFile], *, top: str | None = None, config: Tool
     sources = compile_order(files)
     if not sources:
         raise UsageError("no Verilog file was given", hint="give files that end in .v or .sv")
-    with tempfile.TemporaryDirectory(prefix="rtlagent-inspect-") as folder:
-        staged = stage(files, Path(folder))
+    with scratch_folder() as folder:
+        staged = stage(files, folder)
         job = InspectJob(tuple(staged.place(f.path) for f in sources), staged.paths, include_dirs(staged.paths), top)
         process = run(
             [sys.executable, "-I", "-m", "rtlagent.tools.inspect_worker"],

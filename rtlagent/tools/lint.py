@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 
 from rtlagent.config import ToolConfig
 from rtlagent.errors import UsageError
@@ -18,6 +16,7 @@ from rtlagent.tools.lint_rules import CANONICAL, HINTS, SYSTEMVERILOG_KEYWORDS, 
 from rtlagent.tools.lint_worker import LintJob, LintReport, verilator_argv
 from rtlagent.tools.process import ProcessResult
 from rtlagent.tools.sandbox import run
+from rtlagent.tools.scratch import scratch_folder
 from rtlagent.tools.staging import Staged, require_size, stage
 from rtlagent.types import Diagnostic, Severity, SourceFile, Status, StepResult
 
@@ -50,8 +49,8 @@ def lint(
     if language not in LANGUAGES:
         raise UsageError(f"unknown language {language!r}", hint=f"one of: {', '.join(LANGUAGES)}")
     require_size(files, config)
-    with tempfile.TemporaryDirectory(prefix="rtlagent-lint-") as folder:
-        staged = stage(files, Path(folder))
+    with scratch_folder() as folder:
+        staged = stage(files, folder)
         job = _job(files, staged, top=top, language=language, policy=policy, wall_s=config.limits.wall_s)
         process = run(
             [sys.executable, "-I", "-m", "rtlagent.tools.lint_worker"],

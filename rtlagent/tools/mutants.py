@@ -10,11 +10,9 @@ from __future__ import annotations
 import json
 import math
 import sys
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 from rtlagent.config import ToolConfig
 from rtlagent.errors import ToolError, UsageError
@@ -22,6 +20,7 @@ from rtlagent.tools.filelist import compile_order, include_dirs
 from rtlagent.tools.mutant_worker import MutantJob, RawMutant
 from rtlagent.tools.sandbox import run
 from rtlagent.tools.scoreboard import check_trace
+from rtlagent.tools.scratch import scratch_folder
 from rtlagent.tools.simulate import simulate
 from rtlagent.tools.staging import stage
 from rtlagent.types import Clock, Grade, Port, Reset, SourceFile, Status, StepResult, TestFile, Trace
@@ -123,8 +122,8 @@ def make_mutants(
         ToolError: pyslang broke on the design, or did not finish.
         SandboxError: nothing could be run.
     """
-    with tempfile.TemporaryDirectory(prefix="rtlagent-mutants-") as folder:
-        staged = stage([replace(f, text=f.text.encode("utf-8", "replace").decode()) for f in files], Path(folder))
+    with scratch_folder() as folder:
+        staged = stage([replace(f, text=f.text.encode("utf-8", "replace").decode()) for f in files], folder)
         sources = tuple(staged.place(f.path) for f in compile_order(files))
         job = MutantJob(sources, include_dirs(staged.paths), top, limit, seed)
         argv = [sys.executable, "-I", "-m", "rtlagent.tools.mutant_worker"]

@@ -202,7 +202,9 @@ def warm_cache(target: str, config: ToolConfig) -> Path:
         home.mkdir(parents=True, exist_ok=True)
         with _locked(home / f"{target}.lock"):
             if not final.is_dir():
-                building = Path(tempfile.mkdtemp(prefix="building-", dir=home))
+                for left in home.glob(f"building-{target}-*"):  # half done by a process that was killed
+                    shutil.rmtree(left, ignore_errors=True)
+                building = Path(tempfile.mkdtemp(prefix=f"building-{target}-", dir=home))
                 try:
                     _compile(target, building)
                     building.chmod(0o755)

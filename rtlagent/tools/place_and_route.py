@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from rtlagent.tools import netlist as netlists
 from rtlagent.tools.io_harness import Harness
 from rtlagent.tools.netlist import Module
 from rtlagent.tools.nextpnr import TOOL, PnrRun
+from rtlagent.tools.scratch import scratch_folder
 from rtlagent.tools.staging import Staged, stage
 from rtlagent.tools.synthesize import NETLIST, synthesize
 from rtlagent.tools.timing_report import Hop, TimingPath, TimingReport, path_table, read_timing, signal_name
@@ -74,8 +74,7 @@ def place_and_route(
     if min_fmax_mhz is not None and not min_fmax_mhz > 0:
         raise UsageError(f"not a frequency: {min_fmax_mhz} MHz")
     version = nextpnr.tool_version(target)
-    with tempfile.TemporaryDirectory(prefix="rtlagent-") as name:
-        folder = Path(name)
+    with scratch_folder() as folder:
         (folder / "synthesis").mkdir()
         (folder / "work").mkdir()
         metrics = Metrics()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version as version_of
@@ -19,6 +18,7 @@ from pathlib import Path
 from rtlagent.config import ToolConfig, resource_dir
 from rtlagent.tools.bench_report import BenchReport, ScenarioFindings, UnreadableReportError, read_report
 from rtlagent.tools.mismatch_table import first_line, mismatch_of, render
+from rtlagent.tools.scratch import scratch_folder
 from rtlagent.tools.simulate import simulate
 from rtlagent.types import (
     Clock,
@@ -84,8 +84,8 @@ def check_trace(
         TestKind.COCOTB,
         support=(SourceFile(_REQUEST, json.dumps(request, separators=(",", ":"))), *_light_pytest()),
     )
-    with tempfile.TemporaryDirectory(prefix="rtlagent-bench-") as temporary:
-        folder = keep_dir or Path(temporary)
+    with scratch_folder() as temporary:
+        folder = keep_dir or temporary
         step = simulate(
             files,
             [bench],

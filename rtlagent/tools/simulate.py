@@ -7,13 +7,13 @@ was cut off or left no report is never a pass.
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rtlagent.config import ToolConfig
 from rtlagent.errors import UsageError
+from rtlagent.tools.scratch import scratch_folder
 from rtlagent.tools.simulation_job import prepare
 from rtlagent.tools.simulation_run import Report, TestRun
 from rtlagent.tools.simulator_choice import candidates
@@ -79,9 +79,9 @@ def simulate(
         kind = group[0].kind
         root = top if kind is TestKind.COCOTB else find_top(group[0], files)
         choice = candidates(simulator, kind, files, expected_cycles)
-        with tempfile.TemporaryDirectory(prefix="rtlagent-") as name:
+        with scratch_folder() as folder:
             job = prepare(
-                Path(name), files, group,
+                folder, files, group,
                 top=root, seed=seed, defines=defines, parameters=parameters, data_files=data_files,
             )  # fmt: skip
             run = TestRun(job, tuple(files), wave, keep_dir, dict(env or {}), tuple(collect), config)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from rtlagent.errors import SandboxError, ToolError, ToolMissingError
 from rtlagent.tools import cell_counts, yosys
 from rtlagent.tools.cell_counts import CellCounts
 from rtlagent.tools.elaboration import Elaborated, elaborate_design, make_design, read_stat
+from rtlagent.tools.scratch import scratch_folder
 from rtlagent.tools.yosys import Stage
 from rtlagent.types import Diagnostic, Metrics, Severity, SourceFile, Status, StepResult
 
@@ -41,9 +41,9 @@ def elaborate(
     start = time.monotonic()
     cell_counts.require_target(target)
     design = make_design(files, top, parameters)
-    with tempfile.TemporaryDirectory(prefix="rtlagent-") as name:
+    with scratch_folder() as work:
         try:
-            done = elaborate_design(design, work=Path(name), config=config, target=target)
+            done = elaborate_design(design, work=work, config=config, target=target)
         except (SandboxError, ToolMissingError):
             raise
         except ToolError as error:
@@ -77,8 +77,7 @@ def synthesize(
     cell_counts.require_target(target)
     design = make_design(files, top, parameters)
     stages = mapping_stages(top, target, flatten=flatten, device=device)
-    with tempfile.TemporaryDirectory(prefix="rtlagent-") as name:
-        work = Path(name)
+    with scratch_folder() as work:
         try:
             done = elaborate_design(design, work=work, config=config, then=stages, target=target)
             cells = read_stat(work / "stat.json") if done.status is Status.PASS else None

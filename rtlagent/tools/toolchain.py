@@ -11,15 +11,14 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import metadata, util
-from pathlib import Path
 
 from rtlagent.config import ToolConfig
 from rtlagent.errors import RtlagentError, SandboxError
 from rtlagent.tools import sandbox
+from rtlagent.tools.scratch import scratch_folder
 
 _ANSWER_S = 20.0
 _FIRST_VERSION = re.compile(r"\d+(?:\.\d+)+")
@@ -179,8 +178,8 @@ def _bubblewrap(config: ToolConfig) -> Tool:
 def _sandbox_problem(config: ToolConfig) -> str:
     confined = ToolConfig("bwrap", config.cache_dir, config.limits)
     try:
-        with tempfile.TemporaryDirectory(prefix="rtlagent-") as work:
-            done = sandbox.run(["true"], work=Path(work), config=confined)
+        with scratch_folder() as work:
+            done = sandbox.run(["true"], work=work, config=confined)
     except SandboxError as error:
         return f"{error.message} ({error.hint})" if error.hint else error.message
     return "" if done.returncode == 0 else f"a run in it ended with {done.returncode}: {done.stderr.strip()[:200]}"

@@ -103,10 +103,17 @@ def runtime(config: ToolConfig, cocotb_main: Path) -> Runtime:
         with (home / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not (final / "complete").is_file():
+                _remove_unfinished(home)
                 _make(home, final, cocotb_main)
     except OSError as error:
         raise ToolError(f"cannot write to the cache: {error}", hint="set RTLAGENT_CACHE_DIR") from error
     return Runtime(final)
+
+
+def _remove_unfinished(home: Path) -> None:
+    """Remove what a killed process left half built; whoever holds the lock is the only builder."""
+    for left in home.glob("building-*"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _make(home: Path, final: Path, cocotb_main: Path) -> None:
