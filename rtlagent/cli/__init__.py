@@ -6,9 +6,13 @@ Nothing heavy is imported here: each command's module is loaded when the command
 
 from __future__ import annotations
 
+import errno
 import importlib
+import json
 import os
+import signal
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +20,16 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from rtlagent.errors import EXIT_TOOL, RtlagentError, suggestion
+from rtlagent.errors import EXIT_TOOL, EXIT_USAGE, RtlagentError, suggestion
 from rtlagent.printable import printable
 
 __all__ = ["app", "main"]
 
 _EXIT_INTERRUPTED = 130
 _EXIT_BROKEN_PIPE = 141
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+_AS_JSON = "rtlagent.as_json"
+"""Where a context keeps whether --json was given: known before the command's own options are parsed."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,11 @@ class _Commands(TyperGroup):
         single.command(cmd_name, no_args_is_help=cmd_name not in ("doctor",))(function)
         return typer.main.get_command(single)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Note whether errors, too, are to be told as JSON."""
+        ctx.meta[_AS_JSON] = "--json" in args
+        return super().parse_args(ctx, args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command, or say which one may be meant."""
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
@@ -87,15 +99,21 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except RtlagentError as error:
-            print(f"error: {printable(str(error))}", file=sys.stderr)
+            _tell(error, as_json=ctx.meta[_AS_JSON])
             raise typer.Exit(error.exit_code) from None
         except BrokenPipeError:
             _silence_stdout()
             raise typer.Exit(_EXIT_BROKEN_PIPE) from None
         except Exception as error:
+            if isinstance(error, OSError) and error.errno in _NO_ROOM:
+                _tell_no_room(error)
+                raise typer.Exit(EXIT_TOOL) from None
             if isinstance(error, typer.Exit | typer.Abort | typer.TyperException):
+                if ctx.meta[_AS_JSON] and hasattr(error, "format_message"):
+                    _print_error("UsageError", error.format_message(), "", "", EXIT_USAGE)
                 raise
-            print(f"error: {printable(_report_unexpected(error))}", file=sys.stderr)
+            message, hint = _report_unexpected(error)
+            _tell(RtlagentError(message, hint=hint), as_json=ctx.meta[_AS_JSON], kind=type(error).__name__)
             raise typer.Exit(EXIT_TOOL) from None
 
 
@@ -120,6 +138,9 @@ def main() -> None:
     # Python has None for a stream that is closed from the start, and nothing here or in typer expects it.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        # A polite kill ends a run as Ctrl-C does.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         try:
             app(prog_name="rtlagent")
@@ -130,23 +151,50 @@ def main() -> None:
     except BrokenPipeError:
         _silence_stdout()
         sys.exit(_EXIT_BROKEN_PIPE)
+    except OSError as error:
+        _tell_no_room(error)
+        sys.exit(EXIT_TOOL)
+
+
+def _tell(error: RtlagentError, *, as_json: bool, kind: str = "") -> None:
+    """Say what failed, on standard error, and with --json on standard output, too."""
+    _complain(str(error))
+    if as_json:
+        _print_error(kind or type(error).__name__, error.message, error.where, error.hint, error.exit_code)
+
+
+def _print_error(kind: str, message: str, where: str, hint: str, exit_code: int) -> None:
+    said = {"kind": kind, "message": message, "where": where, "hint": hint, "exit_code": exit_code}
+    print(json.dumps({"error": said}))
+
+
+def _complain(text: str) -> None:
+    with suppress(OSError):  # there is nobody left to tell
+        print(f"error: {printable(text)}", file=sys.stderr, flush=True)
+
+
+def _tell_no_room(error: OSError) -> None:
+    """Say that something could not be written; most often it is the output itself."""
+    where = f"{error.filename}: " if error.filename else ""
+    _complain(f"{where}cannot write: {error.strerror}\n\nhint: make room, or send the output elsewhere")
+    _silence_stdout()
 
 
 def _silence_stdout() -> None:
     """Let the interpreter flush into nothing when it exits: the reader has gone."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    with suppress(OSError, ValueError):  # a stream of a test has no descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _report_unexpected(error: Exception) -> str:
-    """Write the traceback where it can be found and say so."""
+def _report_unexpected(error: Exception) -> tuple[str, str]:
+    """Write the traceback where it can be found; return the message and a hint that says where."""
     import tempfile
     import traceback
 
     first = (str(error).splitlines() or [""])[0]
     said = f"unexpected {type(error).__name__}: {first}"
     if os.environ.get("RTLAGENT_DEBUG", "").strip() not in ("", "0"):
-        return f"{said}\n\n{''.join(traceback.format_exception(error))}"
+        return f"{said}\n\n{''.join(traceback.format_exception(error))}", ""
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="rtlagent-traceback-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
@@ -155,4 +203,4 @@ def _report_unexpected(error: Exception) -> str:
         place = f"the traceback is in {file.name}"
     except OSError:
         place = "set RTLAGENT_DEBUG=1 to see the traceback"
-    return f"{said}\n\nhint: this is a fault of rtlagent; {place}"
+    return said, f"this is a fault of rtlagent; {place}"

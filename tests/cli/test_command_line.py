@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -197,6 +198,48 @@ def test_colours_only_in_a_terminal(tmp_path: Path) -> None:
     plain = re.sub(rb"\x1b\[[0-9;]*m", b"", shown).replace(b"\r\n", b"\n").decode()
     assert plain.splitlines()[0] == run("lint", "a.v", cwd=tmp_path).stdout.splitlines()[0]
     assert "\x1b" not in run("lint", "a.v", cwd=tmp_path).stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("command", ["lint a.v --json", "lint a.v", "lint missing.v --json", "doctor --json", "--help"])
+def test_an_output_that_is_full_is_an_error_without_a_traceback(command: str, tmp_path: Path) -> None:
+    (tmp_path / "a.v").write_text("module a;\n" + "  wire [3:0] w = 9'h1ff;\n" * 300 + "endmodule\n")
+    shell = f'"{RTLAGENT}" {command} >/dev/full'
+    done = subprocess.run(["/bin/sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert done.stderr.endswith(
+        "error: cannot write: No space left on device\n\nhint: make room, or send the output elsewhere\n"
+    )
+    assert "Traceback" not in done.stderr
+
+
+def test_an_error_stream_that_is_full_changes_no_exit_code(tmp_path: Path) -> None:
+    shell = f'"{RTLAGENT}" lint missing.v 2>/dev/full'
+    assert subprocess.run(["/bin/sh", "-c", shell], cwd=tmp_path, check=False).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("lint", "missing.v"), {"kind": "UsageError", "message": "does not exist", "where": "missing.v"}),
+        (("generate", "missing.md"), {"kind": "SpecError", "where": "missing.md"}),
+        (("resume", "nothing"), {"kind": "RunError", "message": "no run 'nothing'", "where": "runs"}),
+        (("lint", "a.v", "--nosuch"), {"kind": "UsageError", "message": "No such option: --nosuch"}),
+        (("pnr", "a.v", "--target", "z80"), {"kind": "UsageError"}),
+        (("lnt",), {"kind": "UsageError"}),
+    ],
+)
+def test_with_json_wrong_input_is_an_object_too(
+    arguments: tuple[str, ...], expected: dict[str, str], tmp_path: Path
+) -> None:
+    done = run(*arguments, "--json", cwd=tmp_path)
+    assert done.returncode == 2
+    answer = json.loads(done.stdout)
+    assert answer["error"]["exit_code"] == 2
+    assert {k: answer["error"][k] for k in expected} == expected
+    assert set(answer["error"]) == {"kind", "message", "where", "hint", "exit_code"}
+    assert done.stderr
+    assert run(*arguments, cwd=tmp_path).stdout == ""
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
