@@ -33,7 +33,7 @@ class CallResult:
     """What the design did in one call."""
 
     latency: int
-    """Cycles from the one with ap_start to the one with ap_done."""
+    """Cycles from the one with ap_start to the one with ap_done; those of accesses to a bus do not count."""
     time_ns: int
     """When it ended, in simulation time."""
     result: str

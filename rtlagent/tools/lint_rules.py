@@ -64,7 +64,8 @@ ERRORS = _words(
 NOTES = _words(
     "UNUSEDSIGNAL UNUSEDPARAM UNUSEDGENVAR UNUSEDLOOP PINCONNECTEMPTY DEFPARAM ASCRANGE SYNCASYNCNET VARHIDDEN "
     "UnusedArgument UnusedSubroutine UnusedTypedef UnusedImport UnusedWildcardImport UnusedPackageParameter "
-    "UnusedPackageTypedef UnusedPackageSubroutine UnusedDefinition NOEFFECT PROFOUTOFDATE INCABSPATH PROCASSINIT"
+    "UnusedPackageTypedef UnusedPackageSubroutine UnusedDefinition NOEFFECT PROFOUTOFDATE INCABSPATH PROCASSINIT "
+    "SYMRSVDWORD"
 )
 WARNINGS = _words(
     "CASEINCOMPLETE CASEOVERLAP UNOPTFLAT CaseOutsideRange CaseUnreachable CaseNotWildcard CaseZWithX CaseEnum "

@@ -154,10 +154,7 @@ class _Writer:
             number = self.width if width == "address" else int(width)
             bus.append(f"{direction:6} wire {vector(number)}s_axi_control_{name}")
         if self.shell.control:
-            # Verilator warns of a name that it has to change in C++.
-            bus.append(
-                f"/* verilator lint_off SYMRSVDWORD */ output wire {INTERRUPT} /* verilator lint_on SYMRSVDWORD */"
-            )
+            bus.append(f"output wire {INTERRUPT}")
         clock = [p for p in self.outer if _name(p) in (CLOCK, RESET)]
         return ",\n  ".join([*clock, *bus, *(p for p in self.outer if p not in clock)])
 
