@@ -10,6 +10,7 @@ from rtlagent.hls.frontend.copies import Item, Side, places, plan
 from rtlagent.hls.frontend.layout import Array, Conflict, Scalar, changed, pieces
 from rtlagent.hls.frontend.llvm_module import Constant, Function, Instruction, Operand
 from rtlagent.hls.frontend.llvm_text import FloatType, IntType, PtrType, Reader, StructType, Type, UnreadableTextError
+from rtlagent.hls.frontend.merge import merged
 from rtlagent.hls.frontend.objects import NULL, Object
 from rtlagent.hls.frontend.points_to import PointsTo, Targets
 from rtlagent.hls.frontend.reach import Reach
@@ -141,6 +142,17 @@ def _power_in(operand: Operand) -> int:
 def settle(found: Accessed) -> None:
     """Change layouts until every access follows them."""
     _widen(found)
+    _follow_all(found)
+    by_object: dict[Object, list[tuple[Reach, int]]] = {}
+    for access in found.accesses:
+        by_object.setdefault(access.thing, []).append((access.reach, access.size))
+    for thing, accesses in by_object.items():
+        if not isinstance(thing.tree, Scalar):
+            thing.tree = merged(thing.tree, accesses)
+    _follow_all(found)
+
+
+def _follow_all(found: Accessed) -> None:
     waiting: Sequence[Access] = list(found.accesses)
     while True:
         touched: set[Object] = set()
