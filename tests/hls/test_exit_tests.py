@@ -2,7 +2,7 @@ import pytest
 from ir_differential import assert_same
 
 from rtlagent.hls.analysis.cost import period_ns, timing
-from rtlagent.hls.ir import Branch
+from rtlagent.hls.ir import Branch, Op, Opcode
 from rtlagent.hls.options import HlsOptions, Remarks
 from rtlagent.hls.text import parse
 from rtlagent.hls.transform import exit_tests
@@ -52,6 +52,17 @@ def test_the_condition_is_there_earlier(test: str, targets: str) -> None:
     exit_tests.run(module, OPTIONS, Remarks())
     assert_same(text, module, ranges={"k": (0, 50)})
     assert timing(block.ops, period_ns(OPTIONS)).ready[end.condition] < before
+
+
+def test_a_step_by_a_condition_is_a_choice_too() -> None:
+    text = MERGED.format(test="ult 1 %m, %k", targets="loop, done")
+    text = text.replace("%m = select 32 %c, %n, %n2", "%z = zext 32 %c\n  %m = add 32 %z, %n2")
+    module = parse(text)
+    exit_tests.run(module, OPTIONS, Remarks())
+    assert_same(text, module, ranges={"k": (0, 50)})
+    end = module.top.blocks[1].terminator
+    assert isinstance(end, Branch) and isinstance(end.condition, Op)
+    assert end.condition.opcode is Opcode.SELECT
 
 
 def test_a_condition_that_is_in_time_stays() -> None:

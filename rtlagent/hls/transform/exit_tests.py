@@ -43,9 +43,9 @@ def _shorten(block: Block, period: float) -> bool:
     if before <= 1.0:
         return False
     for side, operand in enumerate(test.args):
-        if not isinstance(operand, Op) or operand.opcode is not Opcode.SELECT or operand not in block.ops:
-            continue
         made = _tests_of_arms(test, side, operand)
+        if made is None:
+            continue
         kept_ops, kept_condition = block.ops, end.condition
         at = block.ops.index(test)
         block.ops = [*block.ops[: at + 1], *made, *block.ops[at + 1 :]]
@@ -64,13 +64,32 @@ def _late_test(condition: Value) -> Op | None:
     return condition if isinstance(condition, Op) and condition.opcode in COMPARISONS else None
 
 
-def _tests_of_arms(test: Op, side: int, choice: Op) -> list[Op]:
-    arms = []
-    for arm in choice.args[1:]:
+def _tests_of_arms(test: Op, side: int, operand: Value) -> list[Op] | None:
+    """Return the test of each value that an operand chooses between, and the choice of their results."""
+    found = _choice(operand)
+    if found is None:
+        return None
+    condition, arms, made = found
+    tests = []
+    for arm in arms:
         operands = list(test.args)
         operands[side] = arm
-        arms.append(Op(test.opcode, 1, operands, place=test.place))
-    return [*arms, Op(Opcode.SELECT, 1, [choice.args[0], *arms], name=test.name, place=test.place)]
+        tests.append(Op(test.opcode, 1, operands, place=test.place))
+    return [*made, *tests, Op(Opcode.SELECT, 1, [condition, *tests], name=test.name, place=test.place)]
+
+
+def _choice(value: Value) -> tuple[Value, list[Value], list[Op]] | None:
+    """Return (condition, values if it is 1 or 0, operations to make these): of a select, or of x + condition."""
+    if not isinstance(value, Op):
+        return None
+    if value.opcode is Opcode.SELECT:
+        return value.args[0], value.args[1:], []
+    if value.opcode is Opcode.ADD:
+        for step, base in (value.args, reversed(value.args)):
+            if isinstance(step, Op) and step.opcode is Opcode.ZEXT and step.args[0].width == 1:
+                more = Op(Opcode.ADD, value.width, [base, Const(1, value.width)], place=value.place)
+                return step.args[0], [more, base], [more]
+    return None
 
 
 def _use(block: Block, end: Branch, old: Op, new: Op) -> None:
