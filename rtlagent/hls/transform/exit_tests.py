@@ -9,6 +9,7 @@ branch %d, loop, done                   %d = select %c, %y, %z
 ```
 
 A pipelined loop can start an iteration a cycle only if its exit condition is there within a cycle: %c often comes last.
+Likewise for a counter that steps by a condition, `add %e, (zext %c)`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from rtlagent.hls.analysis.loops import find_loops
 from rtlagent.hls.ir import COMPARISONS, Block, Branch, Const, Module, Op, Opcode, Value
 from rtlagent.hls.options import HlsOptions, Remarks
 
+from .dead_code import remove_dead_ops
+
 _MOST_STEPS = 3
+EARLY = 0.8
+"""Part of a cycle within which a condition is early enough; registers and routing take the rest."""
 
 
 def run(module: Module, options: HlsOptions, remarks: Remarks) -> None:
@@ -30,6 +35,8 @@ def run(module: Module, options: HlsOptions, remarks: Remarks) -> None:
                 for _ in range(_MOST_STEPS):
                     if not _shorten(loop.header, period_ns(options)):
                         break
+                _choose_late_steps(loop.header, period_ns(options))
+        remove_dead_ops(function)
 
 
 def _shorten(block: Block, period: float) -> bool:
@@ -40,7 +47,7 @@ def _shorten(block: Block, period: float) -> bool:
     if test is None or test not in block.ops:
         return False
     before = timing(block.ops, period).ready[end.condition]
-    if before <= 1.0:
+    if before <= EARLY:
         return False
     for side, operand in enumerate(test.args):
         made = _tests_of_arms(test, side, operand)
@@ -55,6 +62,23 @@ def _shorten(block: Block, period: float) -> bool:
         _use(block, end, made[-1], test)
         block.ops, end.condition = kept_ops, kept_condition
     return False
+
+
+def _choose_late_steps(block: Block, period: float) -> None:
+    """Let a counter that steps by a late condition be chosen from two sums that do not wait for it."""
+    ready = timing(block.ops, period).ready
+    for phi in block.phis:
+        step = phi.incoming[block]
+        if not isinstance(step, Op) or step.opcode is not Opcode.ADD or ready.get(step, 0.0) <= EARLY:
+            continue
+        found = _choice(step)
+        if found is None or step not in block.ops:
+            continue
+        condition, arms, made = found
+        chosen = Op(Opcode.SELECT, step.width, [condition, *arms], name=step.name, place=step.place)
+        at = block.ops.index(step) + 1
+        block.ops[at:at] = [*made, chosen]
+        phi.incoming[block] = chosen
 
 
 def _late_test(condition: Value) -> Op | None:
