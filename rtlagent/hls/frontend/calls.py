@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NoReturn
 from rtlagent.hls.frontend.copies import Item, Loop, Move
 from rtlagent.hls.frontend.intrinsics import INTRINSICS, lower_intrinsic
 from rtlagent.hls.frontend.llvm_module import Constant, Function, Instruction, Operand, Symbol
-from rtlagent.hls.frontend.pointers import Pointer, form_of
+from rtlagent.hls.frontend.objects import NULL
+from rtlagent.hls.frontend.pointers import Form, Pointer, form_of
 from rtlagent.hls.frontend.points_to import Targets
-from rtlagent.hls.frontend.reach import Kind, Stride, join
+from rtlagent.hls.frontend.reach import Kind, Reach, Stride, join
 from rtlagent.hls.frontend.settle import copy_name
 from rtlagent.hls.ir import Branch, Const, LoopDirectives, Op, Opcode, Value
 
@@ -31,8 +32,7 @@ _PRINTING = frozenset(
         "vprintf",
         "fputc",
         "putc",
-        "sprintf",
-        "snprintf",
+        "fwrite",
     }
 )
 _ENDING = frozenset({"exit", "abort", "__assert_fail", "_exit", "__assert"})
@@ -68,6 +68,9 @@ def lower_call(f: FunctionLowering, ins: Instruction) -> None:
         _copy(f, ins, copy_name(callee), arguments)
     elif name.startswith(_NOTHING):
         return
+    elif name.startswith("llvm.stack"):
+        if ins.type == "ptr":
+            f.set(ins, Pointer({NULL: Reach()}, Form(None), origin={NULL: Reach()}))
     elif name.startswith("llvm.objectsize"):
         f.set(ins, Const(-1, f.width(ins.type)))
     elif name.startswith("llvm.") or name in ("abs", "labs", "llabs"):
@@ -99,6 +102,12 @@ def _unknown(f: FunctionLowering, name: str) -> NoReturn:
         from rtlagent.hls.frontend.instructions import INTEGERS_HINT
 
         f.fail(f"{name} works on floating point", INTEGERS_HINT)
+    if name in ("sprintf", "snprintf"):
+        f.fail(f"{name} cannot become hardware", "write the digits with a loop of `/ 10` and `% 10`")
+    if name in ("rand", "srand"):
+        f.fail(f"{name} cannot become hardware", "write a generator, such as `seed = seed * 1664525u + 1013904223u`")
+    if any(known.name == name for known in f.llvm.module.functions):
+        f.fail(f"{name} takes a variable number of arguments", "give it a fixed number, or an array")
     f.fail(f"{name} has no body here", "put its definition into this file, or include it")
 
 

@@ -10,7 +10,15 @@ from rtlagent.errors import CSourceError
 from rtlagent.hls.frontend.debug_info import DebugInfo, Variable
 from rtlagent.hls.frontend.llvm import TextFunction, reachable
 from rtlagent.hls.frontend.llvm_module import Function, GlobalVariable, Instruction, LlvmModule
-from rtlagent.hls.frontend.llvm_text import Image, Reader, Type, UnreadableTextError, read_constant
+from rtlagent.hls.frontend.llvm_text import (
+    ArrayType,
+    Image,
+    PtrType,
+    Reader,
+    Type,
+    UnreadableTextError,
+    read_constant,
+)
 from rtlagent.hls.frontend.objects import Object
 from rtlagent.hls.frontend.signature import allocated
 from rtlagent.hls.ir import MemoryKind
@@ -72,7 +80,8 @@ class Variables:
         is_port = not constant and name in outside & self.inside and image is not None
         if is_port and image is not None and any(image.data) and not self._may_be_written(name):
             is_port = False  # a table that is not declared const
-        if is_port and image is not None and image.pointers:
+        pointers = image is not None and (image.pointers or _only_pointers(kind))
+        if is_port and pointers and not self._may_be_written(name, inside=False):
             self.remarks.note("GLOBAL_INSIDE", f"{name} holds pointers: it stays inside the module")
             is_port = False
         basic = self.info.basic(described.type) if described else None
@@ -89,10 +98,16 @@ class Variables:
             function=described.function if described else "",
         )
 
-    def _may_be_written(self, name: str) -> bool:
-        """Tell whether some function may write a global: anything but loads of it, or of elements of it, counts."""
+    def _may_be_written(self, name: str, *, inside: bool = True) -> bool:
+        """Tell whether some function may write a global: anything but loads of it, or of elements of it, counts.
+
+        Without `inside`, only functions that are called without the top function count.
+        """
         mention = re.compile(rf"@{re.escape(name)}(?![-\w.$])")
-        for body in re.findall(r"^define .*?^}$", self.text, re.M | re.S):
+        outer = None if inside else reachable(dict(self.functions), "main", skip=self.top)
+        for symbol, body in re.findall(r"^(define [^@\n]*@(?:\"[^\"]*\"|[-\w.$]+))(.*?^})$", self.text, re.M | re.S):
+            if outer is not None and symbol.partition("@")[2].strip('"') not in outer:
+                continue
             lines = [line for line in body.splitlines() if not line.lstrip().startswith("#dbg")]
             waiting = [mention]
             while waiting:
@@ -123,9 +138,8 @@ class Variables:
 
     def _local(self, ins: Instruction, described: Variable | None) -> Object:
         place = self.info.place(ins.text)
-        reader = Reader(allocated(ins.text), dict(self.named))
-        kind = reader.type()
-        if reader.peek() == ",":
+        kind = allocated(ins.text, self.named)
+        if kind is None:
             where = f"{place.path}:{place.line}:{place.column}" if place else self.info.path
             hint = "give it a constant size"
             raise CSourceError("an array whose size only the run knows cannot become hardware", where=where, hint=hint)
@@ -142,6 +156,10 @@ class Variables:
             c_name=described.name if described else "",
             function=described.function if described else "",
         )
+
+
+def _only_pointers(kind: Type) -> bool:
+    return isinstance(kind, PtrType) or (isinstance(kind, ArrayType) and _only_pointers(kind.element))
 
 
 def mentioned_globals(module: LlvmModule, functions: Iterable[Function]) -> set[str]:
