@@ -21,6 +21,16 @@ def test_a_pointer_set_outside_is_refused() -> None:
         lowered(inside + "int main(void) { at = data + 1; return f(3); }")
 
 
+def test_a_copy_of_a_structure_with_a_pointer_is_refused() -> None:
+    text = """
+    struct item { int *at; int n; };
+    static int data[4];
+    int f(struct item a[4], int k) { struct item x; if (k > 2) a[k & 3].at = data; x = a[k & 1]; return x.at[x.n & 3]; }
+    """
+    with pytest.raises(CSourceError, match="a holds a pointer, and code outside"):
+        lowered(text)
+
+
 def test_a_pointer_that_is_only_read_outside_stays_inside() -> None:
     inside = WALK.replace("int s = 0;", "int s = 0; if (n > 2) at = data;")
     found = lowered(inside + "int main(void) { return f(3) + (at == data); }")

@@ -68,16 +68,8 @@ def lower_call(f: FunctionLowering, ins: Instruction) -> None:
         _copy(f, ins, copy_name(callee), arguments)
     elif name.startswith(_NOTHING):
         return
-    elif name.startswith("llvm.stack"):
-        if ins.type == "ptr":
-            f.set(ins, Pointer({NULL: Reach()}, Form(None), origin={NULL: Reach()}))
-    elif name.startswith("llvm.objectsize"):
-        f.set(ins, Const(-1, f.width(ins.type)))
     elif name.startswith("llvm.") or name in ("abs", "labs", "llabs"):
-        base = name.split(".")[1] if name.startswith("llvm.") else "abs"
-        if base not in INTRINSICS:
-            f.fail(f"{name} cannot become hardware", "write it with plain integers")
-        f.set(ins, lower_intrinsic(f.b, name.removeprefix("llvm."), [f.value(a) for a in arguments]))
+        _intrinsic(f, ins, name, arguments)
     elif name in _PRINTING:
         f.scope.remarks.warn("PRINT_DROPPED", f"{name} is left out of the hardware", f.b.place)
         if ins.type != "void":
@@ -87,6 +79,19 @@ def lower_call(f: FunctionLowering, ins: Instruction) -> None:
         f.scope.remarks.warn("EXIT_DROPPED", text, f.b.place)
     else:
         _unknown(f, name)
+
+
+def _intrinsic(f: FunctionLowering, ins: Instruction, name: str, arguments: list[Operand]) -> None:
+    base = name.split(".")[1] if name.startswith("llvm.") else "abs"
+    if base in ("stacksave", "stackrestore"):
+        if ins.type == "ptr":
+            f.set(ins, Pointer({NULL: Reach()}, Form(None), origin={NULL: Reach()}))
+    elif base == "objectsize":
+        f.set(ins, Const(-1, f.width(ins.type)))
+    elif base in INTRINSICS:
+        f.set(ins, lower_intrinsic(f.b, name.removeprefix("llvm."), [f.value(a) for a in arguments]))
+    else:
+        f.fail(f"{name} cannot become hardware", "write it with plain integers")
 
 
 def _indirect(f: FunctionLowering, callee: Operand) -> NoReturn:
@@ -175,6 +180,7 @@ class _Writer:
     def _store(self, waiting: list[tuple[Pointer, Value | Pointer]]) -> None:
         for to, data in waiting:
             if isinstance(data, Pointer):
+                self._f.keep_inside(to)
                 self._f.accesses.store_pointer(to, data)
             else:
                 self._f.accesses.store(to, data)
@@ -191,6 +197,7 @@ class _Writer:
                         held[target] = join(held[target], reach) if target in held else reach
         if not held or (form_of(held).thing is not None and not form_of(held).unit):
             return f.accesses.load(source, move.size * 8)
+        f.keep_inside(source)
         return f.accesses.load_pointer(source, held)
 
     def _replicated(self, width: int) -> Value:

@@ -388,7 +388,7 @@ class FunctionLowering:
 
     def _loaded(self, pointer: Pointer, kind: Type, ins: Instruction) -> Lowered:
         if isinstance(kind, PtrType):
-            self._keep_inside(pointer)
+            self.keep_inside(pointer)
             return self.accesses.load_pointer(pointer, self.scope.points_to.of(ins))
         if isinstance(kind, IntType | FloatType):
             bits = kind.width if isinstance(kind, IntType) else kind.size * 8
@@ -402,7 +402,7 @@ class FunctionLowering:
         """Return a pointer moved by constant bytes."""
         return pointer.plus({t: r.moved(by) for t, r in pointer.targets.items()}, by, ())
 
-    def _keep_inside(self, pointer: Pointer) -> None:
+    def keep_inside(self, pointer: Pointer) -> None:
         """Refuse pointers in what lies outside: an address there says nothing about a memory here."""
         for thing in pointer.objects:
             if thing.kind is MemoryKind.PARAM:
@@ -422,7 +422,7 @@ class FunctionLowering:
             held = data.pointer if isinstance(data, Address64) else data
             if not isinstance(held, Pointer):
                 held = self.pointer(operand)
-            self._keep_inside(pointer)
+            self.keep_inside(pointer)
             self.accesses.store_pointer(pointer, held)
         elif isinstance(kind, IntType | FloatType):
             self.accesses.store(pointer, data if isinstance(data, Value) else self.value(operand))
