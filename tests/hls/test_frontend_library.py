@@ -30,6 +30,19 @@ def test_string_functions_have_bodies() -> None:
     )
 
 
+def test_classes_of_characters_are_the_bits_of_glibc() -> None:
+    assert_as_gcc(
+        """
+        #include <ctype.h>
+        int f(unsigned char c) {
+            c &= 127;
+            return isupper(c) + islower(c) + isalpha(c) + isdigit(c) + isspace(c) + isalnum(c) + isxdigit(c) + tolower(c);
+        }
+        """,
+        calls=200,
+    )
+
+
 def test_what_an_assertion_ends() -> None:
     assert_as_gcc(
         """

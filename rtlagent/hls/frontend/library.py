@@ -40,9 +40,15 @@ _BODIES = {
     " do if (s[n] == (char)c) r = (char *)s + n; while (s[n++]); return r; }",
     "memchr": "void *memchr(const void *p, int c, __SIZE_TYPE__ m) { const unsigned char *s = p;"
     " for (__SIZE_TYPE__ n = 0; n < m; n++) if (s[n] == (unsigned char)c) return (void *)(s + n); return 0; }",
-    "isdigit": "int isdigit(int c) { return c >= '0' && c <= '9'; }",
-    "isupper": "int isupper(int c) { return c >= 'A' && c <= 'Z'; }",
-    "islower": "int islower(int c) { return c >= 'a' && c <= 'z'; }",
+    # What is true is the bit that glibc returns.
+    "isupper": "int isupper(int c) { return c >= 'A' && c <= 'Z' ? 256 : 0; }",
+    "islower": "int islower(int c) { return c >= 'a' && c <= 'z' ? 512 : 0; }",
+    "isalpha": "int isalpha(int c) { return (c | 32) >= 'a' && (c | 32) <= 'z' ? 1024 : 0; }",
+    "isdigit": "int isdigit(int c) { return c >= '0' && c <= '9' ? 2048 : 0; }",
+    "isspace": "int isspace(int c) { return c == ' ' || (c >= 9 && c <= 13) ? 8192 : 0; }",
+    "isalnum": "int isalnum(int c) { return ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') ? 8 : 0; }",
+    "isxdigit": "int isxdigit(int c)"
+    " { return ((c | 32) >= 'a' && (c | 32) <= 'f') || (c >= '0' && c <= '9') ? 4096 : 0; }",
     "toupper": "int toupper(int c) { return c >= 'a' && c <= 'z' ? c - 32 : c; }",
     "tolower": "int tolower(int c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; }",
 }
