@@ -218,6 +218,16 @@ class DebugInfo:
             return 0
         return -(-node.integer("size") // 8)
 
+    def type_name(self, number: int | None) -> str:
+        """Return a type as C writes it, where that is a name; else an empty string."""
+        node = self.node(number)
+        while node is not None and node.kind == "DIDerivedType" and node.text("tag") != "DW_TAG_typedef":
+            node = self.node(node.number("baseType"))
+        if node is None or not node.text("name"):
+            return ""
+        words = {"DW_TAG_structure_type": "struct ", "DW_TAG_union_type": "union ", "DW_TAG_enumeration_type": "enum "}
+        return words.get(node.text("tag"), "") + node.text("name")
+
     def is_record(self, number: int | None) -> bool:
         """Tell whether a type is a structure, a union or a class."""
         node = self.stripped(number)

@@ -127,6 +127,10 @@ def call_order(functions: dict[str, TextFunction], top: str, info: DebugInfo) ->
                 )
             if callee in functions and callee not in order:
                 visit(callee)
+        for callee in sorted(functions[name].globals):
+            # Its address is taken: a callback.
+            if callee in functions and callee not in order and callee not in open_:
+                visit(callee)
         open_.pop()
         order.append(name)
 
@@ -162,7 +166,7 @@ def _returns_aggregate(header: str) -> bool:
     return "{" in before or "[" in before or "<" in before
 
 
-def prepare(text: str, order: list[str], shared: set[str]) -> LlvmModule:
+def prepare(text: str, functions: dict[str, TextFunction], order: list[str], shared: set[str]) -> LlvmModule:
     """Inline, clean, and return the module."""
     llvm = _llvm()
     wanted = {n for n in order[:-1] if n not in shared}
@@ -193,8 +197,8 @@ def prepare(text: str, order: list[str], shared: set[str]) -> LlvmModule:
     machine = llvm.Target.from_triple(module.triple).create_target_machine()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
     passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    for _ in range(2):
+    for _ in range(3 if any(functions[n].indirect for n in order) else 2):
+        passes.add_always_inliner_pass()
         passes.add_sroa_pass()
         passes.add_simplify_cfg_pass()
         passes.add_sccp_pass()

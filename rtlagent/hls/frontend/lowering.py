@@ -35,7 +35,7 @@ from rtlagent.hls.frontend.pragma_targets import read_markers
 from rtlagent.hls.frontend.reach import Reach
 from rtlagent.hls.frontend.settle import Accessed, gather, settle
 from rtlagent.hls.frontend.signature import Parameter, Signature
-from rtlagent.hls.frontend.source import TopText, find_top, insert_probes, loop_labels
+from rtlagent.hls.frontend.source import TopText, find_top, hidden_pointers, insert_probes, loop_labels
 from rtlagent.hls.frontend.variables import Variables, mentioned_globals
 from rtlagent.hls.interface import Argument
 from rtlagent.hls.ir import Block, Const, Function, MemoryKind, Module, Opcode, Param, Place, Value
@@ -74,13 +74,24 @@ def lower(source: SourceFile, options: HlsOptions, clang: Clang, remarks: Remark
 
 def _compile(text: str, found: TopText | None, language: str, clang: Clang) -> str:
     """Compile with probes; where they do not fit (an extent that only the run knows), with fewer or none."""
-    if found is not None:
-        for extents in (True, False):
-            try:
-                return clang(insert_probes(text, found, extents=extents), language, (library.NO_MACROS,))
-            except CSourceError:
-                continue
-    return clang(text, language, (library.NO_MACROS,))
+    if found is None:
+        return clang(text, language, (library.NO_MACROS,))
+    compiled = ""
+    for extents in (True, False):
+        try:
+            compiled = clang(insert_probes(text, found, extents=extents), language, (library.NO_MACROS,))
+        except CSourceError:
+            continue
+        break
+    if not compiled:
+        return clang(text, language, (library.NO_MACROS,))
+    hidden = hidden_pointers(found, compiled)
+    if hidden is not None:
+        try:
+            return clang(insert_probes(text, hidden), language, (library.NO_MACROS,))
+        except CSourceError:
+            return compiled
+    return compiled
 
 
 class _Lowering:
@@ -106,10 +117,11 @@ class _Lowering:
 
     def run(self) -> LoweredC:
         order = call_order(self.functions, self.top, self.first_info)
-        self._check_indirect(order)
         never, always = self._inline_pragmas()
+        # Known callbacks become plain calls once they are inlined.
+        always |= {name for name in order if self.functions[name].indirect}
         shared = choose_shared(self.functions, order, never, always)
-        llvm = prepare(self.text, order, shared)
+        llvm = prepare(self.text, self.functions, order, shared)
         self.info = DebugInfo(str(llvm), self.source.path)
         self.named = read_named_types(str(llvm))
         kept = [n for n in order if n in shared or n == self.top]
@@ -130,14 +142,6 @@ class _Lowering:
             raise CSourceError(f"{top} is overloaded", where=self.source.path, hint="give the top a name of its own")
         names = sorted(n for n in self.functions if not n.startswith("_"))
         raise CSourceError(f"there is no function {top!r}", where=self.source.path, hint=suggestion(top, names))
-
-    def _check_indirect(self, order: list[str]) -> None:
-        for name in order:
-            if self.functions[name].indirect:
-                place = self.first_info.at(self.functions[name].indirect[0])
-                where = f"{place.path}:{place.line}:{place.column}" if place else self.source.path
-                hint = "call it by name: use a switch over the choices"
-                raise CSourceError("a function is called through a pointer", where=where, hint=hint)
 
     def _inline_pragmas(self) -> tuple[set[str], set[str]]:
         never: set[str] = set()
@@ -386,7 +390,7 @@ class _Lowering:
                         parameter.size,
                         True,
                         signed=signed and not record,
-                        c_type=c_type,
+                        c_type=self.info.type_name(parameter.type) if record else c_type,
                         element_bytes=size or 1,
                         is_float=is_float and not record,
                     )

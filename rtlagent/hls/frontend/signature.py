@@ -182,7 +182,8 @@ class Signature:
                 kind = self._definition(operand)
                 return kind.size if kind is not None else None
             if isinstance(operand, Instruction) and operand.opcode == "alloca":
-                return self._read(allocated(operand.text)).size
+                room = allocated(operand.text, self.named)
+                return room.size if room is not None else None
             if isinstance(operand, Instruction) and operand.opcode == "getelementptr":
                 base, *steps = operand.operands
                 if all(re.fullmatch(r"i\d+ 0", str(s)) for s in steps):
@@ -192,6 +193,13 @@ class Signature:
         return None
 
 
-def allocated(text: str) -> str:
-    """Return the type in an alloca's text; what follows a comma says that the run decides how many."""
-    return re.split(r", align|, !", text.split("alloca ", 1)[1].removeprefix("inalloca "), maxsplit=1)[0]
+def allocated(text: str, named: Mapping[str, Type]) -> Type | None:
+    """Return the type that an alloca's text makes room for; None if only the run knows how much."""
+    inside = re.split(r", align|, !", text.split("alloca ", 1)[1].removeprefix("inalloca "), maxsplit=1)[0]
+    reader = Reader(inside, dict(named))
+    kind = reader.type()
+    if reader.peek() != ",":
+        return kind
+    reader.take()
+    reader.type()
+    return ArrayType(int(reader.peek()), kind) if reader.peek().isdigit() else None

@@ -13,7 +13,7 @@ rtlagent_extent_a[(N)] ...;
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 ELEMENT = "rtlagent_element_"
 EXTENT = "rtlagent_extent_"
@@ -38,6 +38,7 @@ class Parameter:
 class TopText:
     """Where the top function's definition stands in the text."""
 
+    name: str
     name_at: int
     body_at: int
     """Of the opening brace."""
@@ -75,7 +76,7 @@ def find_top(text: str, top: str) -> TopText | None:
         if not following:
             declared = _old_style(text[close + 1 : close + chosen.end()])
             parameters = tuple(declared.get(p.name, p) for p in parameters)
-        return TopText(found.start(), close + chosen.end(), parameters)
+        return TopText(top, found.start(), close + chosen.end(), parameters)
     return None
 
 
@@ -132,6 +133,32 @@ def _split(text: str) -> list[str]:
             parts.append(text[start:k])
             start = k + 1
     return [*parts, text[start:]]
+
+
+def hidden_pointers(found: TopText, compiled: str) -> TopText | None:
+    """Return the top with those parameters marked as pointers that only a typedef makes so; None if there are none.
+
+    An array type's extent is asked for as `sizeof`, a pointer type has none.
+    """
+    pointers = set(re.findall(r"\bptr (?:\w+ )*%(\w+)[,)]", _header(compiled, found)))
+    hidden = [p for p in found.parameters if p.name in pointers and not p.is_pointer]
+    if not hidden:
+        return None
+    changed = []
+    for parameter in found.parameters:
+        if parameter in hidden:
+            kind = re.sub(rf"\b{parameter.name}\b", "", parameter.text)
+            name = parameter.name
+            same = f"__builtin_types_compatible_p({kind}, __typeof__(&*({name})))"
+            parameter = replace(parameter, is_pointer=True, extent=f"{same} ? 0 : sizeof({kind}) / sizeof(*({name}))")  # noqa: PLW2901
+        changed.append(parameter)
+    return replace(found, parameters=tuple(changed))
+
+
+def _header(compiled: str, found: TopText) -> str:
+    name = re.escape(found.name)
+    line = re.search(rf"^define [^@\n]*@{name}\(.*$", compiled, re.M)
+    return line[0] if line else ""
 
 
 def insert_probes(text: str, found: TopText, *, extents: bool = True) -> str:

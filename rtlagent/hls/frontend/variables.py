@@ -14,7 +14,6 @@ from rtlagent.hls.frontend.llvm_text import (
     ArrayType,
     Image,
     PtrType,
-    Reader,
     Type,
     UnreadableTextError,
     read_constant,
