@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rtlagent.config import ToolConfig
+from rtlagent.config import Limits, ToolConfig
 from rtlagent.errors import SandboxError, ToolError, ToolMissingError, UsageError
 from rtlagent.tools import elaboration, miter, model_checker, yosys
 from rtlagent.tools import netlist as netlists
@@ -52,6 +52,7 @@ def equiv(
     top: str,
     reset: Reset | None = None,
     depth: int = 20,
+    attempt_cpu_s: int | None = None,
     keep_dir: Path | None = None,
     config: ToolConfig,
 ) -> StepResult:
@@ -84,6 +85,8 @@ def equiv(
         top: the module to compare, with its parameters' defaults.
         reset: None: the inputs with a reset's name, such as `rst` or `aresetn`.
         depth: how many cycles after the reset are searched.
+        attempt_cpu_s: processor time for each attempt at a search or a proof, so that the answer does not
+            depend on how busy the machine is; None: attempts share the wall time that is left.
         keep_dir: receives `equiv.log` and `counterexample.vcd`.
         config: how tools are run; `limits.wall_s` bounds the whole comparison, and its end is UNPROVEN.
 
@@ -97,7 +100,7 @@ def equiv(
         raise UsageError(f"the depth must be at least 1, not {depth}")
     designs = [elaboration.make_design(files, top, None) for files in (gold, gate)]
     with scratch_folder() as folder:
-        comparison = _Comparison(folder, config, start + config.limits.wall_s)
+        comparison = _Comparison(folder, config, start + config.limits.wall_s, attempt_cpu_s)
         try:
             result = comparison.run(designs[0], designs[1], reset, depth)
         except ToolError as error:
@@ -120,12 +123,13 @@ def equiv(
 class _Comparison:
     """One call of `equiv`: its folder, its clock, and the logs so far."""
 
-    def __init__(self, folder: Path, config: ToolConfig, deadline: float) -> None:
+    def __init__(self, folder: Path, config: ToolConfig, deadline: float, attempt_cpu_s: int | None) -> None:
         self._folder = folder
         self._work = folder / "work"
         self._work.mkdir()
         self._config = config
         self._deadline = deadline
+        self._attempt_cpu_s = attempt_cpu_s
         self._runs: list[YosysRun] = []
 
     @property
@@ -195,7 +199,7 @@ class _Comparison:
                 if not miter.proven(log):
                     break
                 searched = cycles
-            method = self._reachability_proof(miter.PDR, min(self._share(0.9), _PDR_S)) if searched else None
+            method = self._reachability_proof(miter.PDR, 0.9, _PDR_S) if searched else None
         if method is not None:
             return _proven(method, problem)
         return _unproven(_searched(searched, depth, problem), _setting(problem))
@@ -208,26 +212,30 @@ class _Comparison:
         """Try what succeeds soon or never."""
         written = self._yosys([*miter.load_stages(), *miter.aiger_stages()], 0.3)
         if written.failed is None:
-            method = self._reachability_proof(miter.CORRESPONDENCE, min(self._share(0.3), _QUICK_S))
+            method = self._reachability_proof(miter.CORRESPONDENCE, 0.3, _QUICK_S)
             if method is not None:
                 return method
         induction = miter.induction_stage(problem, depth)
         log = self._yosys([*miter.load_stages(), induction], 0.3, at_most_s=_QUICK_S).logs.get(induction.name)
         return "by temporal induction over the outputs" if miter.proven(log) else None
 
-    def _reachability_proof(self, method: miter.AbcMethod, wall_s: float) -> str | None:
+    def _reachability_proof(self, method: miter.AbcMethod, part: float, at_most_s: float) -> str | None:
         if not (self._work / miter.AIGER).is_file():
             return None
-        proven = model_checker.proves(
-            self._work, miter.AIGER, method.script, config=self._config, wall_s=max(wall_s, _MIN_S)
-        )
+        limits = self._limits(part, at_most_s)
+        proven = model_checker.proves(self._work, miter.AIGER, method.script, config=self._config, limits=limits)
         return method.name if proven else None
 
-    def _share(self, part: float) -> float:
-        return max(_MIN_S, (self._deadline - time.monotonic()) * part)
+    def _limits(self, part: float, at_most_s: float = float("inf")) -> Limits:
+        """Return what the next attempt may use: its processor time, or a part of the wall time that is left."""
+        limits = self._config.limits
+        if self._attempt_cpu_s is not None:
+            return replace(limits, cpu_s=min(limits.cpu_s, self._attempt_cpu_s))
+        left_s = (self._deadline - time.monotonic()) * part
+        return replace(limits, wall_s=max(_MIN_S, min(left_s, at_most_s)))
 
     def _yosys(self, stages: Sequence[Stage], part: float, at_most_s: float = float("inf")) -> YosysRun:
-        limits = replace(self._config.limits, wall_s=min(self._share(part), at_most_s))
+        limits = self._limits(part, at_most_s)
         run = yosys.run_script(stages, work=self._work, config=self._config, limits=limits)
         self._runs.append(run)
         return run

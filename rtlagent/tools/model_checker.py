@@ -6,12 +6,11 @@ After Een, Mishchenko and Brayton, "Efficient implementation of property directe
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from rtlagent.config import ToolConfig
+from rtlagent.config import Limits, ToolConfig
 from rtlagent.errors import ToolMissingError
 from rtlagent.tools import sandbox
 
@@ -29,7 +28,7 @@ def _abc() -> Path:
     return program
 
 
-def proves(work: Path, circuit: str, script: str, *, config: ToolConfig, wall_s: float) -> bool:
+def proves(work: Path, circuit: str, script: str, *, config: ToolConfig, limits: Limits) -> bool:
     """Tell whether `script` proves that no output of `circuit` can ever be 1; False: not proven in time.
 
     Args:
@@ -37,12 +36,11 @@ def proves(work: Path, circuit: str, script: str, *, config: ToolConfig, wall_s:
         circuit: an AIGER file.
         script: ABC commands that end in `sat` or `pdr`; `{seconds}` stands for the time they may take.
         config: how tools are run.
-        wall_s: when to give up.
+        limits: when to give up.
 
     Raises:
         ToolMissingError, SandboxError: ABC could not be started.
     """
-    limits = replace(config.limits, wall_s=wall_s)
-    commands = f"read_aiger {circuit}; {script.format(seconds=max(1, int(wall_s)))}"
+    commands = f"read_aiger {circuit}; {script.format(seconds=max(1, int(limits.wall_s)))}"
     result = sandbox.run([str(_abc()), "-c", commands], work=work, config=config, limits=limits)
     return result.limit is None and result.returncode == 0 and bool(_PROVED.search(result.stdout))

@@ -33,7 +33,8 @@ MAX_NAMED = 3
 """Survivors that a grade's reason names."""
 MAX_EQUIVALENCE_CHECKS = 5
 _EQUIVALENCE_DEPTH = 20
-_EQUIVALENCE_S = 15.0
+_ATTEMPT_CPU_S = 4
+"""Of each of the comparison's attempts: what they can decide, they decide in a fraction of it."""
 _SLOWER = 10
 """A mutant that takes this many times as long as the design, and some seconds more, has hung."""
 _SHOWN_CHARS = 60
@@ -104,6 +105,10 @@ class MutationResult:
     """Proven to be the same design: not counted."""
     broken: int = 0
     """The simulator or the bench broke on them: not counted."""
+    undecided: int = 0
+    """Of the survivors: compared with the design, but neither proven the same nor shown to differ."""
+    not_compared: int = 0
+    """Of the survivors: beyond MAX_EQUIVALENCE_CHECKS."""
 
     @property
     def counted(self) -> int:
@@ -169,7 +174,8 @@ def kill_mutants(
         statuses = list(pool.map(lambda m: oracle.judge(m.apply(files)), mutants))
         survived = [m for m, s in zip(mutants, statuses, strict=True) if s in (Status.PASS, Status.UNPROVEN)]
         asked = survived[:MAX_EQUIVALENCE_CHECKS]
-        same = list(pool.map(lambda m: _is_equivalent(files, m, top, reset, config), asked))
+        compared = list(pool.map(lambda m: _compare(files, m, top, reset, config), asked))
+    same = [status is Status.PASS for status in compared]
     return MutationResult(
         total=len(mutants),
         killed=sum(s in (Status.FAIL, Status.TIMEOUT) for s in statuses),
@@ -177,6 +183,8 @@ def kill_mutants(
         invalid=statuses.count(None),
         equivalent=sum(same),
         broken=statuses.count(Status.ERROR),
+        undecided=sum(status not in (Status.PASS, Status.FAIL) for status in compared),
+        not_compared=len(survived) - len(asked),
     )
 
 
@@ -195,6 +203,10 @@ def grade(result: MutationResult) -> tuple[Grade, str]:
         more = len(result.survived) - MAX_NAMED
         reason += f"; {'survivor' if len(result.survived) == 1 else 'survivors'}: {named}"
         reason += f" (and {more} more)" if more > 0 else ""
+    open_ones = [(result.undecided, "undecided"), (result.not_compared, "not compared")]
+    if any(number for number, _ in open_ones):
+        told = ", ".join(f"{number} {what}" for number, what in open_ones if number)
+        reason += f"; some may be the same design ({told})"
     if 100 * result.killed < MODERATE_PERCENT * counted:
         return Grade.WEAK, reason
     if 100 * result.killed < STRONG_PERCENT * counted:
@@ -281,15 +293,15 @@ def _not_built(step: StepResult) -> bool:
     return refused or any(d.code == "PORT_MISMATCH" for d in step.diagnostics)
 
 
-def _is_equivalent(
-    files: Sequence[SourceFile], mutant: Mutant, top: str, reset: Reset | None, config: ToolConfig
-) -> bool:
-    """Say whether the mutant is proven to be the same design; when in doubt it is another one."""
+def _compare(files: Sequence[SourceFile], mutant: Mutant, top: str, reset: Reset | None, config: ToolConfig) -> Status:
+    """Return PASS if the mutant is proven to be the same design, FAIL if it differs, else something else."""
     from rtlagent.tools.formal import equiv
 
-    limits = replace(config.limits, wall_s=min(config.limits.wall_s, _EQUIVALENCE_S))
-    quick = replace(config, limits=limits)
-    return equiv(files, mutant.apply(files), top=top, reset=reset, depth=_EQUIVALENCE_DEPTH, config=quick).passed
+    changed = mutant.apply(files)
+    step = equiv(
+        files, changed, top=top, reset=reset, depth=_EQUIVALENCE_DEPTH, attempt_cpu_s=_ATTEMPT_CPU_S, config=config
+    )
+    return step.status
 
 
 def _shown(text: str) -> str:

@@ -209,6 +209,13 @@ def test_the_time_limit_is_unproven(tool_config: ToolConfig) -> None:
     assert result.status is Status.UNPROVEN
 
 
+def test_an_attempts_processor_time_is_bounded_whatever_the_wall_time(tool_config: ToolConfig) -> None:
+    assert compare(ADDER, RIPPLE, tool_config, attempt_cpu_s=3).status is Status.PASS
+    text = "module top(input signed [13:0] a, b, output signed [27:0] y);\n  assign y = {};\nendmodule\n"
+    step = compare(text.format("(a + b) * (a - b)"), text.format("a * a - b * b"), tool_config, attempt_cpu_s=1)
+    assert step.status is Status.UNPROVEN
+
+
 def test_different_ports_are_named(tool_config: ToolConfig) -> None:
     gate = ADDER.replace("input c, output [16:0] s", "input d, output [15:0] s").replace("+ c", "+ d")
     result = compare(ADDER, gate, tool_config)

@@ -306,6 +306,47 @@ def test_equivalent_mutant_is_not_counted() -> None:
     assert result == MutationResult(total=2, killed=1, survived=(), invalid=0, equivalent=1)
 
 
+SQUARES = SourceFile(
+    "rtl/squares.v",
+    "module squares (input signed [13:0] a, b, output signed [27:0] y);\n  assign y = (a + b) * (a - b);\nendmodule\n",
+)
+
+
+def test_a_mutant_that_may_be_the_same_design_survives_and_is_told_of() -> None:
+    bench = SourceFile(
+        "tb/tb.sv",
+        """module tb;
+  reg signed [13:0] a = 7, b = 3;
+  wire signed [27:0] y;
+  squares dut(a, b, y);
+  initial #1 if (y === 40) $display("PASS"); else $display("FAIL");
+endmodule
+""",
+    )
+    hard = Mutant(SQUARES.path, 2, 14, "operator", "(a + b) * (a - b)", "(a * a) - (b * b)")
+    differing = Mutant(SQUARES.path, 2, 14, "operator", "(a + b) * (a - b)", "(a * a) - (b * b) + (a == 5)")
+    result = kill_mutants(
+        [SQUARES],
+        [hard, differing],
+        None,
+        top="squares",
+        ports=(Port("a", "input", 14), Port("b", "input", 14), Port("y", "output", 28)),
+        clock=None,
+        reset=None,
+        tests=[TestFile(bench, TestKind.SYSTEMVERILOG)],
+        config=CONFIG,
+    )
+    assert result.survived == (hard, differing)
+    assert result.undecided >= 1
+    assert f"some may be the same design ({result.undecided} undecided)" in grade(result)[1]
+
+
+def test_what_was_not_compared_is_told_of() -> None:
+    survivors = (by_hand("count == LAST", "count != LAST"),) * 7
+    _, reason = grade(MutationResult(27, 20, survivors, invalid=0, equivalent=0, undecided=1, not_compared=2))
+    assert reason.endswith("(and 4 more); some may be the same design (1 undecided, 2 not compared)")
+
+
 def test_mutant_that_is_not_built_is_not_counted() -> None:
     garbage = by_hand("count == LAST", "count ==")
     renamed = by_hand("up,", "upward,")
