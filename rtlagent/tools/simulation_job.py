@@ -11,8 +11,8 @@ import secrets
 import shlex
 import sys
 import sysconfig
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -74,6 +74,10 @@ class Plan:
     run: str
     main_argv: tuple[str, ...]
     readonly: tuple[Path, ...] = ()
+    prepare: Callable[[], object] | None = None
+    """Makes what the build needs and what takes long; None: all is there."""
+    check: str = ""
+    """A part of the build that has to succeed before `prepare` is worth its time."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +165,13 @@ def execute(
     Raises:
         SandboxError: nothing was run.
         ToolMissingError: a program is not installed.
+        ToolError: what the build needs cannot be made.
     """
+    if plan.prepare is not None:
+        checked = execute(job, replace(plan, build=plan.check, run="true", readonly=(), prepare=None), config=config)
+        if not checked.built:
+            return checked
+        plan.prepare()
     # The names cannot be guessed by the design, which could otherwise write its own results.
     mark = f"rtlagent-{secrets.token_hex(8)}"
     results = job.folder / f"{mark}.xml"

