@@ -11,6 +11,7 @@ from pathlib import Path
 from rtlagent import __version__
 from rtlagent.config import ToolConfig
 from rtlagent.errors import RtlagentError
+from rtlagent.tools.toolchain import tool_versions
 from rtlagent.types import Candidate, Grade, Port, Spec, StepResult, Trace, digest, to_json
 from rtlagent.workspace import write_atomic
 
@@ -39,7 +40,8 @@ class Grader:
         if grade is not Grade.MODERATE or not self.mutants:
             return grade, reason
         inputs = [spec.top, spec.ports, spec.clock, spec.reset, spec.tests, self.trace, self.mutants]
-        path = self.store / f"grade-{digest([candidate.sha256, inputs, __version__])}.json"
+        key = digest([candidate.sha256, inputs, self.config.limits, __version__, tool_versions()])
+        path = self.store / f"grade-{key}.json"
         with suppress(OSError, ValueError, TypeError, IndexError):  # a damaged result is as good as none
             value = json.loads(path.read_bytes())
             return Grade(value[0]), str(value[1])

@@ -26,6 +26,7 @@ from rtlagent.conformance import interface_problems, paths_of_tests, protected_p
 from rtlagent.errors import CSourceError, UsageError
 from rtlagent.grading import FUNCTION_STEPS, Grader
 from rtlagent.spec import ROUTED_TARGETS
+from rtlagent.tools.toolchain import tool_versions
 from rtlagent.types import (
     Candidate,
     Diagnostic,
@@ -323,8 +324,10 @@ class Verifier:
         self, step: str, candidate: Candidate, inputs: Sequence[object], run: Callable[[Path], StepResult]
     ) -> StepResult:
         """Return the step's result from the store, or run it and keep it (unless a tool broke)."""
-        # With other limits a TIMEOUT or UNPROVEN may turn out differently; unconfined, nothing is as sure.
-        key = digest([step, candidate.sha256, inputs, self.config.sandbox, self.config.limits, __version__])
+        # With other limits a TIMEOUT or UNPROVEN may turn out differently, with other tools anything may;
+        # unconfined, nothing is as sure.
+        settings = [self.config.sandbox, self.config.limits, __version__, tool_versions()]
+        key = digest([step, candidate.sha256, inputs, settings])
         path = self.store / f"step-{key}.json"
         with suppress(OSError, ValueError):  # a damaged result is as good as none
             return from_json(StepResult, json.loads(path.read_bytes()))

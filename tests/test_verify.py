@@ -9,6 +9,7 @@ from rtlagent.config import ToolConfig
 from rtlagent.conformance import find_unmet
 from rtlagent.grading import grade_evidence
 from rtlagent.tools.golden import record_trace
+from rtlagent.tools.toolchain import tool_versions
 from rtlagent.types import (
     Candidate,
     Clock,
@@ -304,6 +305,19 @@ def test_a_candidate_that_is_too_large_is_the_designs_fault(verifier: Verifier) 
     verdict = replace(verifier, config=replace(verifier.config, limits=limits))(design(), SPEC)
     assert (verdict.failing.step, verdict.failing.status) == ("lint", Status.FAIL)
     assert failing_codes(verdict) == {"UNUSABLE"}
+
+
+def test_other_tools_judge_anew(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = replace(verifier, bench=replace(verifier.bench, mutants=1))
+    judged(design(), SPEC)
+    before = set(verifier.store.iterdir())
+    judged(design(), SPEC)
+    assert set(verifier.store.iterdir()) == before
+    other = ("verilator 99", *tool_versions()[1:])
+    for module in ("verify", "grading"):
+        monkeypatch.setattr(f"rtlagent.{module}.tool_versions", lambda: other)
+    judged(design(), SPEC)
+    assert len(set(verifier.store.iterdir())) == 2 * len(before)
 
 
 def test_nothing_is_judged_twice(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata, util
 
 from rtlagent.config import ToolConfig
@@ -97,6 +98,23 @@ def find_tools(config: ToolConfig) -> tuple[Tool, ...]:
     )
 
 
+@cache
+def tool_versions() -> tuple[str, ...]:
+    """Return name and version of every tool whose judgement a result may rest on; asked once a process."""
+    versions = {p.name: _installed(p.distribution) for p in _PACKAGES}
+    for program in (p for p in _PROGRAMS if p.name == "iverilog"):  # the others do not judge
+        place = shutil.which(program.name)
+        versions[program.name] = _ask_version([place, *program.arguments])[0] if place else None
+    return tuple(f"{name} {version or 'none'}" for name, version in versions.items())
+
+
+def _installed(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def _python() -> Tool:
     version = platform.python_version()
     supported = (3, 11) <= sys.version_info[:2] <= (3, 13)
@@ -120,11 +138,7 @@ def _libpython() -> Tool:
 
 def _package(wanted: _Package) -> Tool:
     install = f"pip install {_requirement(wanted)}"
-    version: str | None
-    try:
-        version = metadata.version(wanted.distribution)
-    except metadata.PackageNotFoundError:
-        version = None
+    version = _installed(wanted.distribution)
     problem = _too_old(version, wanted.minimum)
     if version is not None and util.find_spec(wanted.module) is None:
         problem = "its files are missing; install it again"

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from rtlagent.cli import app
 from rtlagent.config import ToolConfig
 from rtlagent.tools import toolchain
-from rtlagent.tools.toolchain import Tool, find_tools
+from rtlagent.tools.toolchain import Tool, find_tools, tool_versions
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -140,3 +140,10 @@ def test_doctor_warms_the_caches(tool_config: ToolConfig, tmp_path: Path, monkey
     result = CliRunner().invoke(app, ["doctor", "--warm"])
     assert result.exit_code == 4
     assert "Verilator's runtime: cannot write to the cache" in result.stdout
+
+
+def test_every_judging_tool_has_its_version_in_the_fingerprint(tool_config: ToolConfig) -> None:
+    found = dict(v.rsplit(" ", 1) for v in tool_versions())
+    usable = {t.name: t.version for t in find_tools(tool_config)}
+    assert set(found) >= {"verilator", "pyslang", "pyosys", "cocotb", "nextpnr-ice40", "nextpnr-ecp5", "iverilog"}
+    assert all(found[name] == usable[name] for name in found)
