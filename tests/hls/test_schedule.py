@@ -6,7 +6,7 @@ from rtlagent.hls.check import check
 from rtlagent.hls.ir import Block, Branch, Const, Function, Jump, Memory, MemoryKind, Module, Op, Opcode, Param, Return
 from rtlagent.hls.options import HlsOptions, Remarks
 from rtlagent.hls.schedule import schedule
-from rtlagent.hls.schedule.plan import BlockPlan, division_latency
+from rtlagent.hls.schedule.plan import BlockPlan, Slot, division_latency
 from rtlagent.hls.schedule.verify import PlanError, check_plan
 from rtlagent.hls.text import parse
 
@@ -20,7 +20,7 @@ def plans_of(text: str, **options: object) -> dict[str, BlockPlan]:
     return {block.name: plan for block, plan in plans[module.top].blocks.items()}
 
 
-def slot(plan: BlockPlan, name: str):  # type: ignore[no-untyped-def]
+def slot(plan: BlockPlan, name: str) -> Slot:
     (found,) = [s for op, s in plan.slots.items() if op.name == name]
     return found
 

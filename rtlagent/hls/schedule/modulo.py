@@ -24,6 +24,7 @@ from .plan import BlockPlan, Slot
 from .relaxation import Conflict, Relaxation
 from .reservations import Reservations, Resource
 from .sequential import Times
+from .sinking import sink
 
 _BUDGET = 6
 """Placements per shared operation before an II is given up."""
@@ -47,7 +48,11 @@ def schedule_loop(
             return None
     except Conflict:
         return None
-    return _plan(graph, search.relaxation.times, search.reserved, ii, used_outside)
+    times = search.relaxation.times
+    plan = _plan(graph, times, search.reserved, ii, used_outside)
+    asked = {graph.ops[n] for n in (graph.condition,) if n is not None}
+    sink(graph, plan, times, delays, used_outside=used_outside | asked, held=set())
+    return plan
 
 
 def _plan(graph: Graph, times: Times, reserved: Reservations, ii: int, used_outside: set[Value]) -> BlockPlan:

@@ -1,4 +1,4 @@
-"""Move operations of a sequential block later where that saves registers.
+"""Move operations later where that saves registers.
 
 ```
 %w = sext 32 %a      cycle 0 -> 3      with the product that uses it: `a` is kept, not its extension
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 
-from rtlagent.hls.ir import Op, Value
+from rtlagent.hls.ir import Op, Phi, Value
 
 from .delays import Delays
 from .graph import Graph
@@ -31,7 +31,7 @@ def sink(
     """Move what can be moved, last operations first; changes `plan` and `times`.
 
     Args:
-        graph: Of a sequential block.
+        graph: Of the block.
         plan: Its schedule.
         times: The same by number.
         delays: Of the target.
@@ -47,11 +47,16 @@ def sink(
             or op in used_outside
             or op in held
             or not graph.data_out[n]
+            or graph.order_out[n]
             or not is_stable(op, timing.latency)
         ):
             continue
         first = min(times.cycle[out] for out in graph.data_out[n])
-        if first <= times.cycle[n] or _costs(graph, n, first, last_use) > op.width:
+        if first <= times.cycle[n]:
+            continue
+        # In a pipeline phis move on as well, and what gains nothing stays.
+        cost = _costs(graph, n, first, last_use) + (1 + _phi_bits(graph, op) if plan.ii is not None else 0)
+        if cost > op.width:
             continue
         for cycle in range(first, times.cycle[n], -1):
             start = _start(graph, times, n, cycle, delays)
@@ -85,6 +90,12 @@ def _costs(graph: Graph, n: int, cycle: int, last_use: list[int]) -> int:
         if last_use[source] < cycle:
             cost += graph.ops[source].width
     return cost
+
+
+def _phi_bits(graph: Graph, op: Op) -> int:
+    return sum(
+        value.width for value in dict.fromkeys(op.operands()) if isinstance(value, Phi) and value in graph.block.phis
+    )
 
 
 def _start(graph: Graph, times: Times, n: int, cycle: int, delays: Delays) -> float | None:
