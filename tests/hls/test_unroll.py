@@ -83,3 +83,53 @@ def test_random_nests(seed: int) -> None:
     factors = {"outer": rng.choice([1, 2, 3]), "head": rng.choice([0, 2, 3])}
     module = unrolled(text, factors)
     assert_same(text, module, runs=40, ranges={"n": (0, 20), "a": (0, 5000)})
+
+
+TRIANGLE = """\
+module top=f
+memory a 32 [8] param
+function f(%n 32) 32 {
+entry:
+  jump outer
+outer:
+  %i.1 = phi 32 [entry: 0, latch: %i.2]
+  %s.1 = phi 32 [entry: %n, latch: %s.2]
+  %c.1 = slt 1 %i.1, 5
+  branch %c.1, enter, done
+enter:
+  jump head
+head:
+  %j.1 = phi 32 [enter: %i.1, body: %j.2]
+  %s.2 = phi 32 [enter: %s.1, body: %t.1]
+  %c.2 = slt 1 %j.1, 6
+  branch %c.2, body, latch
+body:
+  %v.1 = load 32 a[%j.1]
+  %t.1 = add 32 %s.2, %v.1
+  store a[%j.1] = %t.1
+  %j.2 = add 32 %j.1, 1
+  jump head
+latch:
+  %i.2 = add 32 %i.1, 1
+  jump outer
+done:
+  return %s.1
+}
+"""
+
+
+def test_an_inner_loop_whose_count_follows_from_the_outer_one() -> None:
+    remarks = Remarks()
+    module = unrolled(TRIANGLE, {"outer": 0, "head": 0}, remarks)
+    assert_same(TRIANGLE, module)
+    assert not find_loops(module.top).roots
+    assert stores(module) == 6 + 5 + 4 + 3 + 2
+    assert not remarks.diagnostics
+
+
+def test_an_inner_loop_that_stays_unknown_is_named_once() -> None:
+    remarks = Remarks()
+    text = TRIANGLE.replace("slt 1 %j.1, 6", "slt 1 %j.1, %n")
+    module = unrolled(text, {"outer": 0, "head": 0}, remarks)
+    assert_same(text, module, ranges={"n": (-1, 8)})
+    assert len(remarks.diagnostics) == 1

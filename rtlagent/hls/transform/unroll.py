@@ -22,6 +22,7 @@ from rtlagent.hls.options import HlsOptions, Remarks
 
 from .cloning import clone_blocks, retarget
 from .loop_form import close, drop_edge, drop_unreachable, exit_blocks, simplify, straighten
+from .simplify import simplify_function
 from .ssa import remove_trivial_phis
 
 MAX_COPIED_OPS = 20_000
@@ -36,25 +37,39 @@ def run(module: Module, options: HlsOptions, remarks: Remarks) -> None:
 
 def unroll_function(function: Function, remarks: Remarks) -> None:
     """Unroll the loops of one function as their directives say."""
-    refused: set[Block] = set()
-    while (loop := _next(function, refused)) is not None:
-        directives = loop.header.directives
-        assert directives is not None and directives.unroll is not None
-        factor = directives.unroll
-        reason = unroll(function, loop, factor)
-        if reason:
-            refused.add(loop.header)
-            directives.unroll = None
-            what = f"by {factor}" if factor else "completely"
-            remarks.warn("unroll", f"the loop cannot be unrolled {what}: {reason}", loop_place(loop))
+    waiting: dict[Block, str] = {}
+    unrolled = False
+    while True:
+        loop = _next(function, waiting)
+        if loop is not None:
+            directives = loop.header.directives
+            assert directives is not None and directives.unroll is not None
+            reason = unroll(function, loop, directives.unroll)
+            if reason:
+                waiting[loop.header] = reason
+            else:
+                straighten(function)
+                unrolled = True
+        elif waiting and unrolled:
+            # The bounds of an inner loop may be constants once the loop around it is unrolled.
+            simplify_function(function)
+            drop_unreachable(function)
+            waiting, unrolled = {}, False
         else:
-            straighten(function)
+            break
+    for loop in simplify(function):
+        reason = waiting.get(loop.header, "")
+        directives = loop.header.directives
+        if reason and directives is not None:
+            what = f"by {directives.unroll}" if directives.unroll else "completely"
+            directives.unroll = None
+            remarks.warn("unroll", f"the loop cannot be unrolled {what}: {reason}", loop_place(loop))
 
 
-def _next(function: Function, refused: set[Block]) -> Loop | None:
+def _next(function: Function, waiting: dict[Block, str]) -> Loop | None:
     for loop in simplify(function):
         directives = loop.header.directives
-        if directives is not None and directives.unroll not in (None, 1) and loop.header not in refused:
+        if directives is not None and directives.unroll not in (None, 1) and loop.header not in waiting:
             return loop
     return None
 
