@@ -43,8 +43,8 @@ def refusal(text: str, top: str = "f") -> CSourceError:
         ),
         (
             "int a(int x) { return x; }\nint b(int x) { return -x; }\nint f(int n) {\n  int (*p)(int) = n & 1 ? a : b;\n  return p(n);\n}",
-            "k.c:5:10",
-            "called through a pointer",
+            "k.c:4:19",
+            "a pointer to the function a cannot",
             "switch",
         ),
         (
@@ -104,3 +104,15 @@ def test_a_header_of_the_user_is_named() -> None:
     error = refusal('#include "absent.h"\nint f(int x) { return x; }')
     assert error.where.startswith("k.c:1:10")
     assert "absent.h" in error.message
+
+
+def test_one_array_under_two_names() -> None:
+    body = "void f(int a[4], int b[4]) { for (int i = 0; i < 4; i++) b[i] = a[3 - i]; }\n"
+    error = refusal(body + "int main(void) {\n  int x[4] = {1, 2, 3, 4};\n  f(x, x);\n  return x[0];\n}")
+    assert error.where == "k.c:4:3"
+    assert error.message == "this call hands over one array as a and b, and hardware keeps them apart"
+    lowered(body + "int main(void) {\n  int x[8] = {1, 2, 3, 4};\n  f(x, x + 4);\n  return x[0];\n}")
+    reading = "int f(int a[4], int b[4]) { return a[0] + b[1]; }\nint main(void) { int x[4] = {1}; return f(x, x); }"
+    lowered(reading)
+    outer = "int g[4]; void f(int a[4]) { g[1] = a[0]; }\nint main(void) {\n  f(g);\n  return g[1];\n}"
+    assert refusal(outer).message == "this call hands over one array as a and g, and hardware keeps them apart"

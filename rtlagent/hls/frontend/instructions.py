@@ -61,6 +61,7 @@ _PREDICATES = {
     "sge": (Opcode.SLE, True),
 }
 INTEGERS_HINT = "use integers, or fixed point such as `int` with a shift after each product"
+CALL_HINT = "call it by name: use a switch over the choices"
 OBJECT_HINT = "point it to an array or variable of this program before it is used"
 
 
@@ -233,9 +234,7 @@ class FunctionLowering:
                 self.fail(f"{operand.name} cannot be used here", "declare it with a body in this file")
             return Pointer(targets, form_of(targets), origin=targets)
         if isinstance(operand, LlvmFunction | Symbol):
-            self.fail(
-                f"the address of {operand.name} is used", "function pointers cannot become hardware: use a switch"
-            )
+            self.fail(f"a pointer to the function {operand.name} cannot become hardware", CALL_HINT)
         assert isinstance(operand, Constant), operand
         made = self._constant(operand)
         self.values[operand] = made

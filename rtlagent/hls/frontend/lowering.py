@@ -12,6 +12,7 @@ from rtlagent.hls.analysis.loops import find_loops
 from rtlagent.hls.check import check
 from rtlagent.hls.frontend import library, pragma_targets
 from rtlagent.hls.frontend.access import Memories
+from rtlagent.hls.frontend.aliases import overlaps
 from rtlagent.hls.frontend.debug_info import DebugInfo
 from rtlagent.hls.frontend.directives import Directives, label_loops
 from rtlagent.hls.frontend.instructions import FunctionLowering, Scope
@@ -38,7 +39,7 @@ from rtlagent.hls.frontend.signature import Parameter, Signature
 from rtlagent.hls.frontend.source import TopText, find_top, hidden_pointers, insert_probes, loop_labels
 from rtlagent.hls.frontend.variables import Variables, mentioned_globals
 from rtlagent.hls.interface import Argument
-from rtlagent.hls.ir import Block, Const, Function, MemoryKind, Module, Opcode, Param, Place, Value
+from rtlagent.hls.ir import Block, Const, Function, Memory, MemoryKind, Module, Opcode, Param, Place, Value
 from rtlagent.hls.options import Clang, HlsOptions, Remarks
 from rtlagent.hls.pragmas import MarkedSource, mark_pragmas
 from rtlagent.types import SourceFile
@@ -249,11 +250,29 @@ class _Lowering:
         for memory in found:
             if memory.kind is MemoryKind.STATIC and memory not in stored:
                 memory.kind = MemoryKind.ROM
+        self._check_overlaps(functions[0].module, parameters, points_to, stored)
         self._sign(things)
         module = Module(made[-1], made[::-1], found)
         self._directives(module, lowerings, things, points_to)
         check(module)
         return LoweredC(module, self._arguments(module, parameters, points_to))
+
+    def _check_overlaps(
+        self, llvm: LlvmModule, parameters: list[Parameter], points_to: PointsTo, stored: set[Memory | None]
+    ) -> None:
+        """Refuse a call that hands over one array under two names, one of which is written through."""
+        for overlap in overlaps(llvm, self.top, parameters):
+            other = overlap.second.thing if overlap.second else points_to.objects.get(overlap.variable)
+            things = [t for t in (overlap.first.thing, other) if t is not None and t.memories]
+            if len(things) < 2 or not any(m in stored for t in things for m in t.memories.values()):
+                continue
+            place = self.info.place(overlap.call.text)
+            name = overlap.second.name if overlap.second else points_to.objects[overlap.variable].name
+            raise CSourceError(
+                f"this call hands over one array as {overlap.first.name} and {name}, and hardware keeps them apart",
+                where=f"{place.path}:{place.line}:{place.column}" if place else self.source.path,
+                hint="pass a copy, or give the function one parameter for both",
+            )
 
     def _sign(self, things: list[Object]) -> None:
         for thing in things:
