@@ -56,20 +56,22 @@ class PlanRun:
     def function(self, function: Function, args: list[int]) -> int | None:
         values: dict[Value, int] = dict(zip(function.params, args, strict=True))
         plan = self.plans[function]
-        block, before = function.entry, None
+        block: Block = function.entry
+        before: Block | None = None
         while True:
             if before is not None:
                 incoming = {phi: self.value(phi.incoming[before], values) for phi in block.phis}
-                values.update(incoming)
+                for phi, number in incoming.items():
+                    values[phi] = number
             runner = Loop(self, plan.blocks[block], values) if plan.blocks[block].ii else None
             if runner is not None:
-                following: Block | None = runner.run()
-                block, before = following, block
+                block, before = runner.run(), block
                 continue
             self.sequential(plan.blocks[block], values)
             end = block.terminator
             if isinstance(end, Return):
                 return None if end.value is None else self.value(end.value, values)
+            following: Block
             if isinstance(end, Jump):
                 following = end.target
             elif isinstance(end, Branch):

@@ -98,7 +98,7 @@ class _Writer:
         if rng.randrange(4) == 0:
             condition = self.put(Op(Opcode.AND, 1, [condition, self.bit()]))
         self.counter.incoming = {entry: Const(0, 8), loop: following}
-        inside = [v for v in self.pool if isinstance(v, Op)] or [self.param]
+        inside: list[Value] = [v for v in self.pool if isinstance(v, Op)] or [self.param]
         for phi in self.carried:
             phi.incoming = {entry: Const(rng.randrange(5), 16), loop: rng.choice([*inside, *self.carried, self.param])}
         loop.phis = [self.counter, *self.carried]

@@ -3,7 +3,21 @@ import time
 import pytest
 
 from rtlagent.hls.check import check
-from rtlagent.hls.ir import Block, Branch, Const, Function, Jump, Memory, MemoryKind, Module, Op, Opcode, Param, Return
+from rtlagent.hls.ir import (
+    Block,
+    Branch,
+    Const,
+    Function,
+    Jump,
+    Memory,
+    MemoryKind,
+    Module,
+    Op,
+    Opcode,
+    Param,
+    Return,
+    Value,
+)
 from rtlagent.hls.options import HlsOptions, Remarks
 from rtlagent.hls.schedule import schedule
 from rtlagent.hls.schedule.plan import BlockPlan, Slot, division_latency
@@ -324,17 +338,17 @@ def big_block(count: int) -> Module:
     ]
     param = Param("p", 32)
     block = Block("entry")
-    state = [param, param, param, param]
+    state: list[Value] = [param, param, param, param]
     for n in range(count // 9):
         a, b, c, d = state
         load = Op(Opcode.LOAD, 32, [Const(n % 512, 9)], memory=memories[0])
-        rotated = [Op(Opcode.SHL, 32, [a, Const(5, 32)]), Op(Opcode.LSHR, 32, [a, Const(27, 32)])]
+        rotated: list[Value] = [Op(Opcode.SHL, 32, [a, Const(5, 32)]), Op(Opcode.LSHR, 32, [a, Const(27, 32)])]
         turned = Op(Opcode.OR, 32, rotated)
         place = Op(Opcode.TRUNC, 8, [turned])
         table = Op(Opcode.LOAD, 32, [place], memory=memories[1])
         mixed = Op(Opcode.XOR, 32, [table, b])
         total = Op(Opcode.ADD, 32, [mixed, load])
-        block.ops += [load, *rotated, turned, place, table, mixed, total]
+        block.ops += [load, *(op for op in rotated if isinstance(op, Op)), turned, place, table, mixed, total]
         block.ops.append(Op(Opcode.STORE, 0, [total, Const((n + 7) % 512, 9)], memory=memories[0]))
         state = [total, a, c, d]
     block.terminator = Return(state[0])
