@@ -12,7 +12,7 @@ from rtlagent.hls.emit.datapath import Datapath
 from rtlagent.hls.emit.expressions import literal, vector
 from rtlagent.hls.emit.memories import MemoryWriter, array_port
 from rtlagent.hls.emit.names import Names, legal
-from rtlagent.hls.emit.sheet import CLOCK, RESET, Sheet, any_of, both, choose
+from rtlagent.hls.emit.sheet import CLOCK, RESET, Sheet, any_of, both, choose, partly_unused
 from rtlagent.hls.interface import Argument, ArrayPort, Interface, ScalarPort, StreamPort
 from rtlagent.hls.ir import Function, Memory, MemoryKind, Module, Return
 from rtlagent.hls.schedule.plan import FunctionPlan
@@ -216,6 +216,10 @@ class _Emission:
     def _render(self, header: str, shell: Shell | None) -> str:
         sheet = self.sheet
         registers = sheet.render_registers()
+        text = [line for part in (sheet.nets, registers, sheet.assigns, sheet.blocks) for line in part]
+        silent = partly_unused(text, sheet.ports)
+        if silent:
+            sheet.wire(self.names.fresh("unused_bits"), 1, f"&{{1'd0, {', '.join(silent)}}}")
         comment = "".join(f"// {line}\n" for line in header.splitlines())
         parts = [
             comment + "`default_nettype none",

@@ -156,8 +156,9 @@ class MemoryWriter:
         kept = self._names.fresh(f"{q}_kept")
         waited = self._names.fresh(f"{q}_waited")
         now = self._names.fresh(f"{q}_now")
-        sheet.declarations += [f"reg {vector(self._memory.width)}{kept};", f"reg {waited} = 1'd0;"]
+        sheet.declarations += [f"reg {vector(self._memory.width)}{kept};", f"reg {waited};"]
         sheet.wire(now, self._memory.width, f"{waited} ? {kept} : {q}")
+        sheet.blocks.append(f"initial {waited} = 1'd0;")
         sheet.blocks.append(f"always @(posedge {CLOCK}) begin\n  {waited} <= ~{sheet.enable};\n  {kept} <= {now};\nend")
         return now
 

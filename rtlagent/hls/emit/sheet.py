@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass, field
 
 from rtlagent.hls.emit.expressions import literal, vector
@@ -66,11 +68,12 @@ class Sheet:
 
     def render_registers(self) -> list[str]:
         """Return declarations and clocked blocks: those with one write grouped by its condition."""
+        lines: list[str] = [f"reg {vector(r.width)}{name};" for name, r in self._registers.items()]
         # Control starts in its reset state: before the reset nothing may write into a memory with initial contents.
-        lines: list[str] = [
-            f"reg {vector(r.width)}{name}" + (";" if r.reset is None else f" = {literal(r.reset, r.width)};")
-            for name, r in self._registers.items()
+        starts = [
+            f"  {name} = {literal(r.reset, r.width)};" for name, r in self._registers.items() if r.reset is not None
         ]
+        lines += ["initial begin", *starts, "end"] if starts else []
         grouped: dict[str, list[str]] = {}
         for name, register in self._registers.items():
             if register.reset is None and len(register.writes) == 1:
@@ -100,6 +103,26 @@ class Sheet:
             lines.append(f"  {keyword} ({gate}) {name} <= {value};" if gate else f"  else {name} <= {value};")
             keyword = "else if"
         return lines
+
+
+def partly_unused(lines: list[str], ports: list[str]) -> list[str]:
+    """Return the inputs, nets and registers of a module's text that nothing reads as a whole.
+
+    A linter warns about their unread bits; a net that reads them all says that this is meant.
+    """
+    text = "\n".join(line.split("//", 1)[0] for line in lines)
+    declared = re.findall(r"^ *(?:wire|reg) (?:\[\d+:0\] )?(\w+);", text, re.M)
+    bare = Counter(found[1] for found in _IDENTIFIER.finditer(text))
+    written = Counter(re.findall(r"(\w+) <= ", text)) + Counter(
+        re.findall(r"(?:assign|initial|^) *(\w+) = ", text, re.M)
+    )
+    outputs = Counter(re.findall(r"\.(?:done|quotient|remainder)\((\w+)\)", text))
+    inputs = [port.split()[-1] for port in ports if port.startswith("input ")]
+    silent = [name for name in inputs if not bare[name]]
+    return silent + [name for name in declared if bare[name] <= 1 + written[name] + outputs[name]]
+
+
+_IDENTIFIER = re.compile(r"(?<![\w.'])([A-Za-z_]\w*)\b(?!\s*\[)")
 
 
 def any_of(conditions: list[str]) -> str:
