@@ -9,6 +9,7 @@ from rtlagent.hls.frontend.copies import Item, Loop, Move
 from rtlagent.hls.frontend.intrinsics import INTRINSICS, lower_intrinsic
 from rtlagent.hls.frontend.llvm_module import Constant, Function, Instruction, Operand, Symbol
 from rtlagent.hls.frontend.objects import NULL
+from rtlagent.hls.frontend.operands import INTEGERS_HINT
 from rtlagent.hls.frontend.pointers import Form, Pointer, form_of
 from rtlagent.hls.frontend.points_to import Targets
 from rtlagent.hls.frontend.reach import Kind, Reach, Stride, join
@@ -104,8 +105,6 @@ def _unknown(f: FunctionLowering, name: str) -> NoReturn:
     if name in _ALLOCATING:
         f.fail(f"{name} cannot become hardware", "declare an array of constant size")
     if name in _FLOATING:
-        from rtlagent.hls.frontend.instructions import INTEGERS_HINT
-
         f.fail(f"{name} works on floating point", INTEGERS_HINT)
     if name in ("sprintf", "snprintf"):
         f.fail(f"{name} cannot become hardware", "write the digits with a loop of `/ 10` and `% 10`")

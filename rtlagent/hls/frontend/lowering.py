@@ -14,9 +14,9 @@ from rtlagent.hls.frontend import library, pragma_targets
 from rtlagent.hls.frontend.access import Memories
 from rtlagent.hls.frontend.aliases import overlaps
 from rtlagent.hls.frontend.debug_info import DebugInfo
+from rtlagent.hls.frontend.declarations import declare, declare_top
 from rtlagent.hls.frontend.directives import Directives, label_loops
-from rtlagent.hls.frontend.instructions import FunctionLowering, Scope
-from rtlagent.hls.frontend.layout import Array, Node, Record, Scalar
+from rtlagent.hls.frontend.instructions import FunctionLowering
 from rtlagent.hls.frontend.llvm import (
     call_order,
     choose_shared,
@@ -28,10 +28,12 @@ from rtlagent.hls.frontend.llvm import (
 )
 from rtlagent.hls.frontend.llvm_module import Function as LlvmFunction
 from rtlagent.hls.frontend.llvm_module import LlvmModule
-from rtlagent.hls.frontend.llvm_text import Reader, StructType, read_named_types
+from rtlagent.hls.frontend.llvm_text import read_named_types
 from rtlagent.hls.frontend.objects import Object
-from rtlagent.hls.frontend.pointers import Form, Numbering, Pointer, form_of
+from rtlagent.hls.frontend.operands import Scope
+from rtlagent.hls.frontend.pointers import Numbering
 from rtlagent.hls.frontend.points_to import PointsTo
+from rtlagent.hls.frontend.ports import describe
 from rtlagent.hls.frontend.pragma_targets import read_markers
 from rtlagent.hls.frontend.reach import Reach
 from rtlagent.hls.frontend.settle import Accessed, gather, settle
@@ -39,7 +41,7 @@ from rtlagent.hls.frontend.signature import Parameter, Signature
 from rtlagent.hls.frontend.source import TopText, find_top, hidden_pointers, insert_probes, loop_labels
 from rtlagent.hls.frontend.variables import Variables, mentioned_globals
 from rtlagent.hls.interface import Argument
-from rtlagent.hls.ir import Block, Const, Function, Memory, MemoryKind, Module, Opcode, Param, Place, Value
+from rtlagent.hls.ir import Block, Function, Memory, MemoryKind, Module, Opcode, Place
 from rtlagent.hls.options import Clang, HlsOptions, Remarks
 from rtlagent.hls.pragmas import MarkedSource, mark_pragmas
 from rtlagent.types import SourceFile
@@ -238,9 +240,9 @@ class _Lowering:
             function = Function(self.options.top if llvm.name == self.top else re.sub(r"\W", "_", llvm.name))
             lowering = FunctionLowering(scope, llvm, function)
             if llvm.name == self.top:
-                self._declare_top(lowering, parameters)
+                declare_top(lowering, parameters, self.info, self._top_place())
             else:
-                self._declare(lowering)
+                declare(lowering)
                 scope.functions[llvm.name] = function
             lowering.run()
             made.append(function)
@@ -255,7 +257,7 @@ class _Lowering:
         module = Module(made[-1], made[::-1], found)
         self._directives(module, lowerings, things, points_to)
         check(module)
-        return LoweredC(module, self._arguments(module, parameters, points_to))
+        return LoweredC(module, describe(parameters, points_to.objects, self.info))
 
     def _check_overlaps(
         self, llvm: LlvmModule, parameters: list[Parameter], points_to: PointsTo, stored: set[Memory | None]
@@ -280,99 +282,6 @@ class _Lowering:
                 basic = self.info.leaf(thing.debug_type, key)[1]
                 memory.signed = basic.signed if basic is not None else thing.signed
 
-    def _width_of_result(self, llvm: LlvmFunction) -> tuple[int, bool]:
-        """Return the bits of a function's result, and whether it is a pointer."""
-        before = str(llvm).split(f"@{llvm.name}(" if f"@{llvm.name}(" in str(llvm) else '@"', 1)[0].rstrip()
-        text = before[before.rindex(" ", 0, _type_start(before)) + 1 :]
-        if text == "void":
-            return 0, False
-        kind = Reader(text, self.named).type()
-        if isinstance(kind, StructType):
-            return 64 * len(kind.fields), False
-        return (kind.size * 8 if not hasattr(kind, "width") else kind.width), text == "ptr"
-
-    def _declare_top(self, lowering: FunctionLowering, parameters: list[Parameter]) -> None:
-        function, llvm = lowering.function, lowering.llvm
-        function.place = self._top_place()
-        width, is_pointer = self._width_of_result(llvm)
-        if is_pointer:
-            raise CSourceError(
-                f"{self.options.top} returns a pointer",
-                where=f"{self.source.path}:{function.place.line if function.place else 0}",
-                hint="return an index into the array",
-            )
-        result = self.info.result_type(self.top)
-        basic = self.info.basic(result)
-        function.width = min(width, self.info.size(result) * 8) if width > 64 and self.info.size(result) else width
-        function.signed = bool(basic and basic.signed) and not self.info.is_record(result)
-        copies = [self._declare_parameter(lowering, p) for p in parameters]
-
-        def entry() -> None:
-            for copy in copies:
-                copy()
-
-        lowering.entry = entry
-
-    def _declare_parameter(self, lowering: FunctionLowering, parameter: Parameter):  # type: ignore[no-untyped-def]
-        """Declare a parameter; return what has to be written at the function's entry."""
-        function, scope, b = lowering.function, lowering.scope, lowering.b
-        thing = parameter.thing
-        if thing is not None:
-            targets = scope.points_to.targets[parameter.parts[0]]
-            pointer = Pointer(targets, form_of(targets), origin=targets)
-            lowering.values[parameter.parts[0]] = pointer
-            if not parameter.by_value:
-                return lambda: None
-        basic = self.info.basic(parameter.type)
-        widths = [lowering.width(part.type) for part in parameter.parts] if thing is None else []
-        record = thing is not None or self.info.is_record(parameter.type)
-        width = parameter.size * 8 if record else widths[0]
-        param = Param(parameter.name, width, signed=bool(basic and basic.signed) and not record, place=parameter.place)
-        function.params.append(param)
-
-        def slice_of(at: int, bits: int) -> Value:
-            wide = param if at == 0 else b.op(Opcode.LSHR, width, [param, Const(at, 16)])
-            return b.resize(wide, bits)
-
-        def entry() -> None:
-            if thing is None:
-                for number, (part, bits) in enumerate(zip(parameter.parts, widths, strict=True)):
-                    lowering.values[part] = slice_of(64 * number, bits)
-                return
-            for at, size in _scalar_places(thing.tree):
-                moved = lowering.moved(pointer, at)
-                lowering.accesses.store(moved, slice_of(8 * at, 8 * size))
-
-        return entry
-
-    def _declare(self, lowering: FunctionLowering) -> None:
-        """Declare a function that stays a function."""
-        function, scope, llvm = lowering.function, lowering.scope, lowering.llvm
-        forms: list[Form | None] = []
-        for number, argument in enumerate(llvm.arguments):
-            name = re.sub(r"\W", "_", argument.name) or f"p{number}"
-            if argument.type == "ptr":
-                targets = scope.points_to.targets.get(argument, {})
-                form = form_of(targets)
-                forms.append(form)
-                held = None
-                if form.thing is None or form.unit:
-                    held = Param(name, lowering.pointers.width(form))
-                    function.params.append(held)
-                lowering.values[argument] = lowering.pointers.unpacked(held, form, targets)
-            else:
-                forms.append(None)
-                param = Param(name, lowering.width(argument.type))
-                function.params.append(param)
-                lowering.values[argument] = param
-        scope.parameters[llvm.name] = forms
-        width, is_pointer = self._width_of_result(llvm)
-        if is_pointer:
-            form = form_of(scope.points_to.returned.get(llvm.name, {}))
-            scope.results[llvm.name] = form
-            width = lowering.pointers.width(form) if form.thing is None or form.unit else 0
-        function.width = width
-
     def _directives(
         self, module: Module, lowerings: list[FunctionLowering], things: list[Object], points_to: PointsTo
     ) -> None:
@@ -394,54 +303,6 @@ class _Lowering:
                 text = f"#pragma HLS {pragma.kind} is ignored: what it stands in is never reached"
                 self.remarks.warn("PRAGMA_IGNORED", text, pragma.place)
 
-    def _arguments(self, module: Module, parameters: list[Parameter], points_to: PointsTo) -> tuple[Argument, ...]:
-        found: list[Argument] = []
-        for parameter in parameters:
-            basic = self.info.basic(parameter.type)
-            signed, c_type = bool(basic and basic.signed), basic.name if basic else ""
-            size = basic.size if basic else 0
-            is_float = bool(basic and basic.is_float)
-            if parameter.by_value:
-                record = self.info.is_record(parameter.type)
-                found.append(
-                    Argument(
-                        parameter.name,
-                        parameter.size,
-                        True,
-                        signed=signed and not record,
-                        c_type=self.info.type_name(parameter.type) if record else c_type,
-                        element_bytes=size or 1,
-                        is_float=is_float and not record,
-                    )
-                )
-            elif parameter.thing is not None:
-                found.append(
-                    Argument(
-                        parameter.name,
-                        parameter.thing.size,
-                        False,
-                        signed=signed,
-                        c_type=c_type,
-                        element_bytes=size or _smallest(parameter.thing.tree),
-                        is_float=is_float,
-                    )
-                )
-        for name, thing in points_to.objects.items():
-            if thing.kind is MemoryKind.PARAM and thing.memories:
-                basic = self.info.basic(thing.debug_type)
-                found.append(
-                    Argument(
-                        name,
-                        thing.size,
-                        False,
-                        is_global=True,
-                        signed=thing.signed,
-                        c_type=basic.name if basic else "",
-                        element_bytes=basic.size if basic else _smallest(thing.tree),
-                    )
-                )
-        return tuple(found)
-
 
 def _loops_of(lowerings: list[FunctionLowering], name: str) -> list[Block]:
     """Return the headers of the loops that were written in a C function."""
@@ -451,35 +312,6 @@ def _loops_of(lowerings: list[FunctionLowering], name: str) -> list[Block]:
         for loop in find_loops(lowering.function)
         if any(lowering.loop_functions.get(latch) == name for latch in loop.latches)
     ]
-
-
-def _type_start(before: str) -> int:
-    """Return where the type at the end of a function's header begins."""
-    if not before.endswith(("}", "]", ">")):
-        return len(before)
-    depth = 0
-    for at in range(len(before) - 1, -1, -1):
-        depth += (before[at] in "}]>") - (before[at] in "{[<")
-        if depth == 0:
-            return at
-    return 0
-
-
-def _scalar_places(node: Node, at: int = 0) -> list[tuple[int, int]]:
-    if isinstance(node, Scalar):
-        return [(at, node.size)]
-    if isinstance(node, Array):
-        return [p for k in range(node.count) for p in _scalar_places(node.element, at + k * node.element.size)]
-    return [p for offset, part in node.fields for p in _scalar_places(part, at + offset)]
-
-
-def _smallest(node: Node) -> int:
-    """Return the bytes of the smallest scalar in a layout."""
-    if isinstance(node, Array):
-        return _smallest(node.element)
-    if isinstance(node, Record):
-        return min((_smallest(part) for _, part in node.fields), default=1)
-    return max(1, node.size)
 
 
 def _name_uniquely(things: list[Object]) -> None:
