@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rtlagent.errors import SpecError, UsageError
-from rtlagent.spec import Asked, load_spec
+from rtlagent.spec import _KEYS, _REQUIREMENTS, Asked, load_spec
 from rtlagent.spec.clock_period import period_ns
 from rtlagent.types import Clock, Parameter, Port, Requirements, Reset, Spec, TestKind
 
@@ -360,14 +361,37 @@ def test_tests_are_told_apart_by_suffix(tmp_path: Path) -> None:
 
 
 def test_context_takes_files_globs_and_folders(tmp_path: Path) -> None:
-    for name in ("rtl/b.v", "rtl/deep/a.sv", "rtl/.git/x.v", "doc/notes.md", "up.v"):
+    for name in ("work/rtl/b.v", "work/rtl/deep/a.sv", "work/rtl/.git/x.v", "doc/notes.md", "work/up.v"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"// {name}\n")
-    (tmp_path / "work").mkdir()
-    spec = load_spec(write(tmp_path / "work", "context: [../rtl, '../doc/*', ../up.v, ../up.v]"))
-    assert [f.path for f in spec.context_files] == ["../rtl/b.v", "../rtl/deep/a.sv", "../doc/notes.md", "../up.v"]
+        path.write_text(f"// {name.removeprefix('work/')}\n")
+    spec = load_spec(write(tmp_path / "work", "context: [rtl, '../doc/*', up.v, up.v]"))
+    assert [f.path for f in spec.context_files] == ["rtl/b.v", "rtl/deep/a.sv", "../doc/notes.md", "up.v"]
     assert spec.context_files[0].text == "// rtl/b.v\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("../lib/a.v", "the existing design's file '../lib/a.v' lies outside the spec's folder"),
+        ("my file.sv", "the existing design's file 'my file.sv' has a name that cannot be used in the design"),
+        ("größe.vh", "the existing design's file 'größe.vh' has a name that cannot be used in the design"),
+    ],
+)
+def test_existing_rtl_that_no_answer_could_name_is_refused(tmp_path: Path, name: str, message: str) -> None:
+    folder = tmp_path / "work"
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("module a; endmodule\n")
+    (folder / "../notes.md").write_text("# notes\n")
+    path = folder / "spec.md"
+    folder.mkdir(exist_ok=True)
+    path.write_text(f'---\ncontext: ["{name}", ../notes.md]\n---\nDoes it.\n')
+    with pytest.raises(SpecError) as caught:
+        load_spec(path)
+    assert message in str(caught.value)
+    assert ":2:" in str(caught.value)
+    path.write_text("---\ncontext: ../notes.md\n---\nDoes it.\n")
+    assert [f.path for f in load_spec(path).context_files] == ["../notes.md"]
 
 
 def test_an_empty_context_folder(tmp_path: Path) -> None:
@@ -376,8 +400,8 @@ def test_an_empty_context_folder(tmp_path: Path) -> None:
 
 
 def test_a_file_whose_name_looks_like_a_glob(tmp_path: Path) -> None:
-    (tmp_path / "a[1].v").write_text("x\n")
-    assert load_spec(write(tmp_path, "context: 'a[1].v'")).context_files[0].path == "a[1].v"
+    (tmp_path / "a[1].md").write_text("x\n")
+    assert load_spec(write(tmp_path, "context: 'a[1].md'")).context_files[0].path == "a[1].md"
 
 
 def test_a_c_file_is_a_spec(tmp_path: Path) -> None:
@@ -548,3 +572,15 @@ def test_clocks_are_read_as_people_write_them(written: str, period: float) -> No
 def test_what_is_no_clock_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match="clock"):
         period_ns(written)
+
+
+def test_the_example_in_the_readme_is_a_spec(tmp_path: Path) -> None:
+    readme = (Path(__file__).resolve().parents[1] / "README.md").read_text()
+    text = next(block for block in readme.split("```\n") if block.startswith("---\nname:"))
+    for name in ("tests/test_mine.py", "rtl/a.v", "docs/bus.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("// something\n")
+    spec = load_spec(write(tmp_path, text.partition("---\n")[2].partition("---\n")[0]))
+    assert (spec.name, spec.top, [p.name for p in spec.parameters]) == ("fifo", "sync_fifo", ["WIDTH"])
+    for key in (*_KEYS, *_REQUIREMENTS):
+        assert re.search(rf"\b{key}\b", readme), f"README.md does not tell of {key}"

@@ -13,6 +13,7 @@ from typing import Any
 
 from rtlagent.agent.edits import Edit
 from rtlagent.agent.fences import blocks
+from rtlagent.spec.names import is_plain_path
 from rtlagent.types import SourceFile
 
 # Blanks but no line ends: through them a page of empty lines would be read once for each of its lines.
@@ -134,12 +135,7 @@ def check_path(path: str) -> str:
         UnusableReplyError: absolute, climbing, hidden, odd characters, or an unknown suffix.
     """
     pure = PurePosixPath(path)
-    bad = (
-        pure.is_absolute()
-        or any(p.startswith(".") for p in pure.parts)
-        or not re.fullmatch(r"[\w./+-]+", path, re.ASCII)
-    )
-    if bad or len(path) > 200 or not pure.parts:
+    if not is_plain_path(path):
         raise UnusableReplyError(f"the path {path!r} is not allowed: use a plain relative path such as rtl/name.v")
     if pure.suffix not in _SUFFIX:
         raise UnusableReplyError(f"the path {path!r} has an unexpected suffix; use one of {' '.join(sorted(_SUFFIX))}")

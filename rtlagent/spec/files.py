@@ -13,6 +13,7 @@ from pathlib import Path
 from rtlagent.errors import UsageError
 from rtlagent.spec.fields import choice, entries, identifier, items, text
 from rtlagent.spec.front_matter import Mapping, Node
+from rtlagent.spec.names import is_plain_path
 from rtlagent.spec.problems import Place, Problems, shown
 from rtlagent.types import SourceFile, TestFile, TestKind
 
@@ -28,6 +29,8 @@ _CONTEXT_SUFFIXES = frozenset(
     {".v", ".sv", ".svh", ".vh", ".md", ".rst", ".txt", ".py", ".c", ".cc", ".cpp", ".h", ".hpp", ".mem", ".hex"}
     | {".csv", ".json", ".yaml", ".yml", ".toml", ".pcf", ".lpf", ".xdc", ".sdc"}
 )
+
+_DESIGN_SUFFIXES = frozenset({".v", ".sv", ".svh", ".vh", ".mem", ".hex"})
 
 
 def read_text_file(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> str:
@@ -101,12 +104,24 @@ class SpecFiles:
         return found[0] if len(found) == 1 else None
 
     def context(self, node: Node) -> tuple[SourceFile, ...]:
-        """Read `context:`: paths, globs and folders; a file named twice is taken once."""
+        """Read `context:`: paths, globs and folders; a file named twice is taken once.
+
+        Existing RTL becomes part of the design, so the model must be able to name it in its answers.
+        """
         found: dict[str, SourceFile] = {}
         for item in items(node):
             for file in self._files(item, "context", folders=True):
                 found[file.path] = file
+                self._check_editable(file, item.place)
         return tuple(found.values())
+
+    def _check_editable(self, file: SourceFile, place: Place) -> None:
+        if Path(file.path).suffix.lower() not in _DESIGN_SUFFIXES or is_plain_path(file.path):
+            return
+        outside = file.path.startswith(("../", "/"))
+        what = "lies outside the spec's folder" if outside else "has a name that cannot be used in the design"
+        hint = "put the spec in a folder above it" if outside else "use letters, digits, _, - and + only"
+        self.problems.add(place, f"the existing design's file {shown(file.path)} {what}", hint)
 
     def _test(self, node: Node) -> list[TestFile]:
         if not isinstance(node, Mapping):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePosixPath
 
 _VERILOG_2005 = """
 always and assign automatic begin buf bufif0 bufif1 case casex casez cell cmos config deassign default defparam design
@@ -29,6 +30,7 @@ KEYWORDS = frozenset(_VERILOG_2005.split()) | frozenset(_SYSTEMVERILOG_2017.spli
 """Words of IEEE 1364-2005 and 1800-2017; the tools read every file as SystemVerilog."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,254}")
+_PLAIN_PATH = re.compile(r"[\w./+-]{1,200}", re.ASCII)
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -39,6 +41,13 @@ def why_not_identifier(name: str) -> str | None:
     if name in KEYWORDS:
         return "is a keyword of Verilog or SystemVerilog"
     return None
+
+
+def is_plain_path(path: str) -> bool:
+    """Tell whether a model may name a file so: relative, not climbing or hidden, of plain characters."""
+    parts = PurePosixPath(path).parts
+    hidden = any(p.startswith(".") for p in parts)
+    return bool(parts) and not hidden and not path.startswith("/") and _PLAIN_PATH.fullmatch(path) is not None
 
 
 def is_slug(name: str) -> bool:
