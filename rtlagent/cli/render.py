@@ -38,6 +38,7 @@ _FIGURES = (
 )
 _LIMITS = {"luts": "max_luts", "ffs": "max_ffs", "brams": "max_brams", "dsps": "max_dsps", "fmax_mhz": "min_fmax_mhz"}
 _CELL_CHARS = 70
+_BELOW = "see below"
 
 Line = tuple[str, str]
 """A text, and the style it has in a terminal."""
@@ -91,18 +92,25 @@ def _lines(
             yield quote, ""
         if diagnostic.hint:
             yield f"    hint: {diagnostic.hint}", ""
-    if result.tests and result.step != "equiv":
-        yield from _test_lines(result.tests, keep_dir)
-    elif result.detail and result.step != "lint":  # lint's detail repeats the diagnostics
-        yield result.detail, ""
     rows = metric_rows(result.metrics, needs)
+    limited = any(bound for *_, bound in rows)
+    if result.tests and result.step != "equiv":
+        yield from _test_lines(result, keep_dir)
+    elif result.detail and result.step != "lint":  # lint's detail repeats the diagnostics
+        yield _without_figures(result.detail) if limited and result.step == "synthesize" else result.detail, ""
     # The detail of synthesis and routing has all figures; the limits are not in it.
-    if rows and (not result.detail or any(bound for *_, bound in rows)):
+    if rows and (not result.detail or limited):
         yield "", ""
         yield from ((row, "") for row in table(rows))
     if result.log_path and keep_dir is not None:
         yield f"log: {keep_dir / result.log_path}", ""
     yield _summary(result), _STYLES[result.status]
+
+
+def _without_figures(detail: str) -> str:
+    """Keep the target and the cells of what synthesis tells: its figures come with their limits."""
+    head, gap, cells = detail.partition("\n\n")
+    return head.splitlines()[0] + gap + cells
 
 
 def _summary(result: StepResult) -> str:
@@ -113,28 +121,31 @@ def _summary(result: StepResult) -> str:
     return f"{result.step}: {result.status}{tests}{found} in {result.wall_s:.2f} s{version}"
 
 
-def _test_lines(tests: Sequence[TestResult], keep_dir: Path | None) -> Iterator[Line]:
+def _test_lines(result: StepResult, keep_dir: Path | None) -> Iterator[Line]:
+    """Put each test in a row, and below the table what does not fit there; nothing is said twice."""
+    tests = result.tests
     header = ("test", "result", "seed", "checked", "fails at", "message")
-    rows = [header, *(_test_row(t) for t in tests)]
+    said = {str(d) for d in result.diagnostics}
+    cells = ["as above" if t.message.strip() in said else _cell(t.message) for t in tests]
+    rows = [header, *((*_test_row(t), cell) for t, cell in zip(tests, cells, strict=True))]
     for text, test in zip(table(rows), (None, *tests), strict=True):
         yield text, _STYLES[test.status] if test else "bold"
-    for test in tests:
-        if test.status is Status.PASS:
-            continue
-        if _cell(test.message) != test.message.strip():
+    for test, cell in zip(tests, cells, strict=True):
+        if cell == _BELOW:
             yield f"\n{test.name}:\n{test.message.rstrip()}", ""
-        if test.wave_path and keep_dir is not None:
+        if test.wave_path and keep_dir is not None and test.status is not Status.PASS:
             yield f"{test.name}: waveform in {keep_dir / test.wave_path}", ""
 
 
 def _test_row(test: TestResult) -> tuple[str, ...]:
     numbers = (test.seed, test.checked_cycles, test.cycle)
-    return (test.name, str(test.status), *("-" if n is None else str(n) for n in numbers), _cell(test.message))
+    return (test.name, str(test.status), *("-" if n is None else str(n) for n in numbers))
 
 
 def _cell(text: str) -> str:
-    first = (text.strip().splitlines() or [""])[0]
-    return first if len(first) <= _CELL_CHARS else first[: _CELL_CHARS - 3] + "..."
+    """Return a text that fits a cell, or where it is told instead."""
+    text = text.strip()
+    return text if len(text) <= _CELL_CHARS and "\n" not in text else _BELOW
 
 
 def metric_rows(metrics: Metrics, needs: Requirements) -> list[tuple[str, str, str]]:

@@ -18,6 +18,7 @@ from rtlagent.tools.process import ProcessResult
 from rtlagent.tools.sandbox import run
 from rtlagent.tools.scratch import scratch_folder
 from rtlagent.tools.staging import Staged, require_size, stage
+from rtlagent.tools.verilator_runtime import verilator_version
 from rtlagent.types import Diagnostic, Severity, SourceFile, Status, StepResult
 
 LANGUAGES = ("verilog", "systemverilog")
@@ -71,7 +72,7 @@ def lint(
         argv=argv,
         returncode=process.returncode,
         wall_s=process.wall_s,
-        tool_version=f"pyslang {report.pyslang_version}, verilator {report.verilator_version or 'unknown'}",
+        tool_version=f"pyslang {report.pyslang_version}, verilator {verilator_version()}",
         detail=_detail(found, files, report),
     )
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rtlagent.tools.diagnostics import load_sarif, parse_verilator, parse_verilator_sarif
+from rtlagent.tools.diagnostics import parse_verilator, parse_verilator_sarif
 from rtlagent.tools.lint_macros import oversized_macro
 from rtlagent.types import Diagnostic, Severity, to_json
 from rtlagent.verilog import Places, parse
@@ -54,7 +54,6 @@ class LintReport:
     """Names of the modules that the files define, sorted."""
     verilator: str
     """`done`, `timeout` or `broken`."""
-    verilator_version: str
     pyslang_version: str
 
     @classmethod
@@ -89,21 +88,20 @@ def main() -> None:
     """Run the job on standard input."""
     job = LintJob.from_json(sys.stdin.read())
     if not job.sources:
-        _write(LintReport((), (), "done", "", _pyslang_version()))
+        _write(LintReport((), (), "done", _pyslang_version()))
         return
     if bomb := oversized_macro(read_texts(job.given)):
-        _write(LintReport((bomb,), (), "done", "", _pyslang_version()))
+        _write(LintReport((bomb,), (), "done", _pyslang_version()))
         return
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "verilator.sarif")
         verilator = start_verilator(job, report)
         found, modules = run_pyslang(job)
-        state, lines, version = read_verilator(job, verilator, report)
+        state, lines = read_verilator(job, verilator, report)
     result = LintReport(
         diagnostics=(*found, *lines[:MAX_DIAGNOSTICS]),
         modules=tuple(modules),
         verilator=state,
-        verilator_version=version,
         pyslang_version=_pyslang_version(),
     )
     _write(result)
@@ -142,10 +140,8 @@ def start_verilator(job: LintJob, report: Path) -> subprocess.Popen[str]:
     )
 
 
-def read_verilator(
-    job: LintJob, process: subprocess.Popen[str], report: Path
-) -> tuple[str, tuple[Diagnostic, ...], str]:
-    """Wait for Verilator; return how it ended, its diagnostics and its version.
+def read_verilator(job: LintJob, process: subprocess.Popen[str], report: Path) -> tuple[str, tuple[Diagnostic, ...]]:
+    """Wait for Verilator; return how it ended and its diagnostics.
 
     A process that reports "internal error", dies by a signal or leaves no report is `broken`: what it
     said so far is worth nothing as evidence that the design is clean.
@@ -155,17 +151,16 @@ def read_verilator(
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        return "timeout", (), ""
+        return "timeout", ()
     try:
         text = report.read_text(encoding="utf-8", errors="replace")
         found = parse_verilator_sarif(text, str(Path.cwd()))
-        version = str(load_sarif(text)["tool"]["driver"]["version"]).split("-built")[-1].strip()
-    except (OSError, ValueError, KeyError):
-        return "broken", tuple(d for d in parse_verilator(stderr) if d.severity is Severity.ERROR), ""
+    except (OSError, ValueError):
+        return "broken", tuple(d for d in parse_verilator(stderr) if d.severity is Severity.ERROR)
     found = tuple(d for d in found if not d.message.startswith("Exiting due to"))
     crashed = process.returncode < 0 or any("Internal Error" in d.message for d in found)
     clean_exit = process.returncode == 0 or bool(found)
-    return ("done" if clean_exit and not crashed else "broken"), found, version
+    return ("done" if clean_exit and not crashed else "broken"), found
 
 
 def run_pyslang(job: LintJob) -> tuple[list[Diagnostic], list[str]]:

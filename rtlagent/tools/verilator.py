@@ -17,6 +17,7 @@ from rtlagent.tools.verilator_runtime import (
     find_runtime,
     linker_flags,
     runtime,
+    source_version,
     verilator_root,
     verilator_version,
 )
@@ -30,7 +31,7 @@ _SCHEDULES_INITIAL = (5, 50)
 
 
 def version() -> str:
-    """Return the version, such as `5.49`."""
+    """Return the version, such as `5.48.0`."""
     return verilator_version()
 
 
@@ -57,7 +58,7 @@ def plan(job: Job, *, config: ToolConfig, wave: Wave | None = None) -> Plan:
 
 
 def _version_tuple() -> tuple[int, ...]:
-    return tuple(int(part) for part in verilator_version().split(".") if part.isdecimal())
+    return tuple(int(part) for part in source_version().split(".") if part.isdecimal())
 
 
 def _sim_folder() -> Path:

