@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -42,12 +43,14 @@ def asked(top: str | None, target: str | None, clock: str | None, files: Sequenc
     """Check what the options say.
 
     Raises:
-        UsageError: an unknown target, or no clock.
+        UsageError: an empty top, an unknown target, or no clock.
     """
     from rtlagent.errors import UsageError, suggestion
     from rtlagent.spec import TARGETS, Asked
     from rtlagent.spec.clock_period import CLOCK_FORMS, period_ns
 
+    if top is not None and not top.strip():
+        raise UsageError("names no function", where="--top")
     if target is not None and target not in TARGETS:
         raise UsageError(f"unknown target {target!r}", where="--target", hint=suggestion(target, TARGETS))
     try:
@@ -97,13 +100,16 @@ def with_top(spec: Spec, tools: ToolConfig) -> Spec:
 
 @contextmanager
 def shown_from(path: Path) -> Iterator[None]:
-    """Let errors name the C file as the user did: inside, paths are relative to its folder."""
+    """Let errors name files as the user would: inside, paths are relative to the C file's folder or one above it."""
     from rtlagent.errors import UsageError
 
     try:
         yield
     except UsageError as error:
-        first = error.where.partition(":")[0]
-        if first == path.name and path.parent != Path():
-            error.where = f"{path.parent}/{error.where}"
+        first, colon, rest = error.where.partition(":")
+        above = (path.parent, *path.parent.absolute().parents)
+        file = next((folder / first for folder in above if first and (folder / first).is_file()), None)
+        if file is not None:
+            shown = file if path.is_absolute() else os.path.relpath(file)
+            error.where = f"{shown}{colon}{rest}"
         raise

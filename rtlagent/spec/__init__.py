@@ -175,7 +175,7 @@ def _rooted(spec: Spec, folder: Path) -> Spec:
     above = max(Path(f.path).parts.count("..") for f in files)
     if not above:
         return spec
-    base = PurePosixPath(*folder.resolve().parts[-above:])
+    base = PurePosixPath(*folder.absolute().parts[-above:])
     placed = [replace(f, path=os.path.normpath(base / f.path)) for f in files]
     return replace(spec, c_source=placed[0], context_files=tuple(placed[1:]))
 

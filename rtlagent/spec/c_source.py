@@ -80,7 +80,7 @@ def included_files(sources: Iterable[SourceFile], folder: Path) -> tuple[SourceF
         for name in _INCLUDE.findall(file.text):
             path = Path(os.path.normpath(folder / PurePosixPath(file.path).parent / name))
             relative = PurePosixPath(os.path.relpath(path, folder)).as_posix()
-            if relative in known or not path.is_file():
+            if relative in known or not _is_file(path):
                 continue
             known.add(relative)
             if len(known) > MAX_INCLUDED:
@@ -91,3 +91,10 @@ def included_files(sources: Iterable[SourceFile], folder: Path) -> tuple[SourceF
                 raise UsageError(f"an included file {error.message}", where=str(path), hint=error.hint) from None
             queue.append(found[-1])
     return tuple(found)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # not even a possible name
+        return False

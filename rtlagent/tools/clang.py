@@ -6,6 +6,7 @@ package.
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ from pathlib import Path, PurePosixPath
 from rtlagent.config import ToolConfig, resource_dir
 from rtlagent.errors import CSourceError, ToolError, ToolMissingError
 from rtlagent.tools import sandbox
+from rtlagent.tools.staging import safe_path
 from rtlagent.types import SourceFile
 
 _ARGUMENTS = (
@@ -34,6 +36,7 @@ _OLD_C = (
 )
 _STANDARDS = {"c": "gnu11", "c++": "gnu++17"}
 _MESSAGE = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<text>.*)$", re.M)
+_INPUTS = {"c": "rtlagent_in.c", "c++": "rtlagent_in.cpp"}
 _OUTPUT = "rtlagent_out.ll"
 
 
@@ -64,10 +67,12 @@ def emit_llvm(
     with tempfile.TemporaryDirectory(prefix="rtlagent-") as folder:
         work = Path(folder)
         for file in extra_files:
-            place = work / PurePosixPath(file.path)
+            place = work / safe_path(file.path)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(file.text)
-        name = "rtlagent_in.c" if language == "c" else "rtlagent_in.cpp"
+        # In the folder of the original, from which quoted includes are looked up.
+        name = str(PurePosixPath(safe_path(path)).parent / _INPUTS[language])
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
         # #line keeps the user's name in messages and debug information.
         shown = path.replace("\\", "\\\\").replace('"', '\\"')
         (work / name).write_text(f'#line 1 "{shown}"\n{source}')
@@ -95,7 +100,7 @@ def emit_llvm(
 
 def _compile_error(errors: list[re.Match[str]]) -> CSourceError:
     first = errors[0]
-    where = f"{first['path'].removeprefix('./')}:{first['line']}:{first['column']}"
+    where = f"{posixpath.normpath(first['path'])}:{first['line']}:{first['column']}"
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     return CSourceError(f"{first['text']}{more}", where=where, hint="the C compiler refuses it; mend it there")
 

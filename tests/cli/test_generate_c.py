@@ -130,6 +130,25 @@ def test_wrong_c_is_wrong_input_and_leaves_nothing(
         assert "in/k.c:" in done.stderr
 
 
+def test_errors_name_files_as_the_user_does(dot: Path) -> None:
+    (dot / "inc").mkdir()
+    (dot / "inc/k.h").write_text("#define\n")
+    (dot / "src/dot.c").write_text('#include "../inc/k.h"\n' + DOT)
+    done = run("hls", "dot.c", "--json", cwd=dot / "src")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]["where"].startswith("../inc/k.h:")
+    (dot / "inc/k.h").write_text("")
+    (dot / "src/dot.c").write_text('#include "../inc/k.h"\nint f(void) { return +; }\n')
+    assert "error: src/dot.c:2:" in run("hls", "src/dot.c", cwd=dot).stderr
+    assert "error: dot.c:2:" in run("hls", "dot.c", cwd=dot / "src").stderr
+
+
+def test_an_empty_top_is_refused(dot: Path) -> None:
+    done = run("hls", "src/dot.c", "--top", "", cwd=dot)
+    assert done.returncode == 2
+    assert "--top: names no function" in done.stderr
+
+
 def test_hls_prints_the_loops_and_writes_the_verilog(dot: Path) -> None:
     done = run("hls", "src/dot.c", "--out", "rtl", "--clock", "20ns", cwd=dot)
     assert done.returncode == 0, done.stderr

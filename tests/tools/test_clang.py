@@ -1,7 +1,9 @@
 """clang in the sandbox."""
 
 import re
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +61,23 @@ def test_headers_of_the_user_travel_along(config: ToolConfig) -> None:
     ]
     source = '#include "k.h"\nint f(int a[N]) { return a[N - 1]; }\n'
     assert "i64 2" in emit_llvm(source, "c", path="k.c", config=config, extra_files=files)
+
+
+def test_headers_above_the_source_are_found(config: ToolConfig) -> None:
+    files = [SourceFile("inc/n.h", "#define N 3\n")]
+    text = emit_llvm('#include "../inc/n.h"\nint n = N;\n', "c", path="src/k.c", config=config, extra_files=files)
+    assert "i32 3" in text
+    with pytest.raises(CSourceError) as caught:
+        files = [SourceFile("inc/n.h", "#define\n")]
+        emit_llvm('#include "../inc/n.h"\n', "c", path="src/k.c", config=config, extra_files=files)
+    assert caught.value.where.startswith("inc/n.h:1:")
+
+
+def test_nothing_is_written_outside_the_work_folder(config: ToolConfig, tmp_path: Path) -> None:
+    files = [SourceFile(str(tmp_path / "a.h"), ""), SourceFile("../rtlagent-stray.h", "")]
+    emit_llvm("int n;\n", "c", path=str(tmp_path / "k.c"), config=config, extra_files=files)
+    assert not list(tmp_path.iterdir())
+    assert not (Path(tempfile.gettempdir()) / "rtlagent-stray.h").exists()
 
 
 def test_the_first_error_is_told_at_its_place(config: ToolConfig) -> None:
