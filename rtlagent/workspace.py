@@ -32,6 +32,7 @@ from rtlagent.types import Candidate, SourceFile, from_json, to_json
 
 Event = Mapping[str, Any]
 Listener = Callable[[Event], None]
+_ABSOLUTE = re.compile(r"(?<![\w.:/~])/(?:[\w.+-]+/)+[\w.+-]+")
 _T = TypeVar("_T")
 
 
@@ -198,6 +199,12 @@ class Run:
             return from_json(kind, value if key is None else value[key])
         except (ValueError, KeyError, TypeError) as error:
             raise _damaged(f"the file is damaged: {error}", self.folder / name) from error
+
+    def portable(self, text: str) -> str:
+        """Return a text for the report without the places of this machine: only the home's `~` stays."""
+        for place, short in ((self.folder, ""), (Path.cwd(), ""), (Path("~").expanduser(), "~/")):
+            text = text.replace(f"{place}/", short)
+        return _ABSOLUTE.sub(lambda m: m[0].rpartition("/")[2], text)
 
     def has(self, name: str) -> bool:
         """Tell whether the run holds a file."""

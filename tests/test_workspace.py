@@ -174,3 +174,17 @@ def test_a_folder_without_its_specification_is_named(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="lacks a file") as caught:
         Run.find(tmp_path, str(run.folder))
     assert caught.value.where.endswith("spec.json")
+
+
+def test_a_reason_names_no_place_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run.create(tmp_path / "runs", "r")
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path.parent / "home"
+    monkeypatch.setenv("HOME", str(home))
+    said = (
+        f"{run.folder}/store/a.json: lacks {tmp_path}/rtl/b.v, '{home}/.cache/x' and /usr/lib/y.so;"
+        " http://host:80/v1/z, a/b/c and 1/2/3 stay"
+    )
+    assert run.portable(said) == (
+        "store/a.json: lacks rtl/b.v, '~/.cache/x' and y.so; http://host:80/v1/z, a/b/c and 1/2/3 stay"
+    )

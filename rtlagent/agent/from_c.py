@@ -276,7 +276,7 @@ class CRun:
             name=spec.name,
             top=best.compiled.interface.module if best else spec.top,
             request="c",
-            reason=reason,
+            reason=self.run.portable(reason),
             requirements=spec.requirements,
             verdict=verdict,
             evidence=evidence_of(verdict, {}, settings.seed, ""),

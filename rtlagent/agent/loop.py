@@ -157,7 +157,7 @@ class Continuation:
             name=session.spec.name,
             top=session.spec.top or (found.top if found else None),
             request=found.request if found else None,
-            reason=reason,
+            reason=self.run.portable(reason),
             requirements=session.spec.requirements,
             verdict=verdict,
             evidence=evidence_of(verdict, state, session.settings.seed, session.prompts.sha256()),

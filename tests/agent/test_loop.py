@@ -100,6 +100,18 @@ def test_an_existing_design_that_is_too_large_costs_nothing(tmp_path: Path, tool
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_broken_tool_is_told_without_places_of_this_machine(tmp_path: Path, tool_config: ToolConfig) -> None:
+    blocked = tmp_path / "cache"
+    blocked.write_text("a file in the way of Verilator's runtime")
+    run, config = example(tmp_path, replace(tool_config, cache_dir=blocked), "edge_detector")
+    report = Continuation(run, config).go()
+    assert (report.exit_code, report.record.exit_reason) == (4, "tool")
+    assert "cannot write to the cache" in report.reason
+    text = (run.folder / "report.json").read_text()
+    assert str(tmp_path) not in text
+    assert '"/' not in text
+
+
 def test_a_token_limit_ends_the_run_before_it_is_exceeded(tmp_path: Path, tool_config: ToolConfig) -> None:
     run, config = example(tmp_path, tool_config, "edge_detector", max_tokens=2500)
     report = Continuation(run, config).go()
