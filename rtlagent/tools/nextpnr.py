@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ from rtlagent.tools.process import ProcessResult
 
 TOOL = "nextpnr"
 REPORT = "report.json"
+_log = logging.getLogger("rtlagent")
 # Each device with the package that it gets when none is named; the first of a family is its default.
 _DEVICES: Mapping[str, Mapping[str, str]] = {
     "ice40": {
@@ -202,6 +204,7 @@ def warm_cache(target: str, config: ToolConfig) -> Path:
         home.mkdir(parents=True, exist_ok=True)
         with _locked(home / f"{target}.lock"):
             if not final.is_dir():
+                _log.warning("preparing nextpnr-%s once, up to a minute", target)
                 for left in home.glob(f"building-{target}-*"):  # half done by a process that was killed
                     shutil.rmtree(left, ignore_errors=True)
                 building = Path(tempfile.mkdtemp(prefix=f"building-{target}-", dir=home))
