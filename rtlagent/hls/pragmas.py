@@ -15,9 +15,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 
-from rtlagent.errors import suggestion
+from rtlagent.errors import CSourceError, suggestion
 
 from .ir import Place
 from .options import Remarks
@@ -54,6 +55,8 @@ _LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 _TOKEN = re.compile(_LITERAL.pattern + r"|//.*|/\*.*?\*/")
 _OPEN_COMMENT = re.compile(r"/\*")
 _NESTING = 10
+_SHOWN = 60
+_LONGEST_VALUE = 200
 _GREATEST = 1 << 32
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: int.__add__,
@@ -97,7 +100,13 @@ def mark_pragmas(text: str, path: str, remarks: Remarks, *, use: bool = True) ->
         path: For messages.
         remarks: Takes the warnings.
         use: False: blank them all without a word.
+
+    Raises:
+        CSourceError: the text uses the markers' names.
     """
+    if MARKER in text:
+        where = f"{path}:{text[: text.index(MARKER)].count(chr(10)) + 1}"
+        raise CSourceError(f"names with {MARKER} are taken", where=where, hint="choose another name")
     if "pragma" not in text.lower():
         return MarkedSource(text)
     lines = text.split("\n")
@@ -107,9 +116,11 @@ def mark_pragmas(text: str, path: str, remarks: Remarks, *, use: bool = True) ->
     number = 0
     while number < len(lines):
         line = lines[number]
-        found = _PRAGMA.match(line.rstrip("\r")) if scan.in_code else None
+        goes_on = number > 0 and lines[number - 1].rstrip("\r").endswith("\\")
+        found = _PRAGMA.match(line.rstrip("\r")) if scan.in_code and not goes_on else None
         if not found:
-            lines[number] = _mark_operators(line, marked, Place(path, number + 1), remarks, constants, use=use)
+            if use and "_Pragma" in line:
+                lines[number] = _mark_operators(line, marked, Place(path, number + 1), remarks, constants, scan)
             scan.feed(line)
             number += 1
             continue
@@ -123,7 +134,8 @@ def mark_pragmas(text: str, path: str, remarks: Remarks, *, use: bool = True) ->
         lines[first] = ""
         if not use:
             continue
-        pragma = _read(body, len(marked.pragmas), Place(path, first + 1), remarks, constants)
+        place = Place(path, first + 1, line.index("#") + 1)
+        pragma = _read(body, len(marked.pragmas), place, remarks, constants)
         if pragma is None:
             continue
         problem = scan.problem()
@@ -148,15 +160,22 @@ def _marker(pragma: Pragma) -> str:
 
 
 def _mark_operators(
-    line: str, marked: MarkedSource, place: Place, remarks: Remarks, constants: Constants, *, use: bool
+    line: str, marked: MarkedSource, place: Place, remarks: Remarks, constants: Constants, scan: _Scanner
 ) -> str:
     """Replace `_Pragma("HLS ...")` operators of a line."""
-    if "_Pragma" not in line or line.lstrip().startswith("#"):
+    if not scan.in_code or line.lstrip().startswith("#"):
         return line
 
     def mark(found: re.Match[str]) -> str:
-        pragma = _read(found[1], len(marked.pragmas), place, remarks, constants) if use else None
+        here = replace(place, column=found.start() + 1)
+        pragma = _read(found[1], len(marked.pragmas), here, remarks, constants)
         if pragma is None:
+            return ""
+        before = copy(scan)
+        before.feed(line[: found.start()])
+        problem = before.problem()
+        if problem:
+            remarks.warn("PRAGMA_PLACE", f"#pragma HLS {pragma.kind} is ignored: {problem}", here)
             return ""
         marked.pragmas.append(pragma)
         return _marker(pragma)
@@ -194,7 +213,7 @@ def _read(body: str, number: int, place: Place, remarks: Remarks, constants: Con
         if name in _NUMBERS:
             known = constants.value(value)
             if known is None or known < 0:
-                wrong = f"#pragma HLS {kind} is ignored: {name} takes a number, not {value!r}"
+                wrong = f"#pragma HLS {kind} is ignored: {name} takes a number, not {value[:_SHOWN]!r}"
                 remarks.warn("PRAGMA_VALUE", wrong, place)
                 return None
             value = str(known)
@@ -210,8 +229,11 @@ def _missing(kind: str, options: Mapping[str, str]) -> str:
     """Say what a pragma needs and does not have; empty if nothing."""
     if kind in ("array_partition", "bind_op", "bind_storage", "stream") and not options.get("variable"):
         return "it takes variable=NAME"
-    if kind == "unroll" and options.get("factor") == "0":
-        return "factor takes a number from 1"
+    for option, among in (("factor", "unroll"), ("ii", "pipeline")):
+        if kind == among and options.get(option) == "0":
+            return f"{option} takes a number from 1"
+    if int(options.get("min") or 0) > int(options.get("max") or options.get("min") or 0):
+        return "its min is more than its max"
     return ""
 
 
@@ -227,14 +249,16 @@ class Constants:
 
     def value(self, text: str, depth: int = 0) -> int | None:
         """Return the value of a number, a name or a sum, difference, product or quotient of such; None if unknown."""
-        try:
-            tree = ast.parse(re.sub(r"//.*$|/\*.*?\*/|(?<=\d)[uUlL]+\b", "", text).strip(), mode="eval").body
-        except (SyntaxError, ValueError):
+        plain = re.sub(r"//.*$|/\*.*?\*/|(?<=\d)[uUlL]+\b", "", text).strip()
+        if len(plain) > _LONGEST_VALUE:
             return None
-        return self._evaluate(tree, depth)
+        try:
+            return self._evaluate(ast.parse(plain, mode="eval").body, depth)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
 
     def _evaluate(self, tree: ast.expr, depth: int) -> int | None:
-        if isinstance(tree, ast.Constant) and isinstance(tree.value, int):
+        if isinstance(tree, ast.Constant) and type(tree.value) is int:
             return tree.value
         if isinstance(tree, ast.Name) and tree.id in self._texts and depth < _NESTING:
             return self.value(self._texts[tree.id], depth + 1)
@@ -254,6 +278,7 @@ class _Scanner:
         self._comment = False
         self._directive = False
         self._before = ";"
+        self._parentheses = 0
 
     @property
     def opened(self) -> bool:
@@ -269,7 +294,7 @@ class _Scanner:
         """Say why a statement cannot stand here; empty if it can."""
         if self.depth == 0:
             return "it stands outside any function"
-        if self._before not in "{};:":
+        if self._parentheses or self._before not in "{};:":
             return "it must stand inside the braces of its loop or function"
         return ""
 
@@ -290,6 +315,7 @@ class _Scanner:
             code = code[: opened.start()]
         code = _LITERAL.sub(_blank, code)
         self.depth += code.count("{") - code.count("}")
+        self._parentheses = max(0, self._parentheses + code.count("(") - code.count(")"))
         code = code.rstrip()
         if code:
             self._before = code[-1]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rtlagent.errors import CSourceError
 from rtlagent.hls.options import Remarks
 from rtlagent.hls.pragmas import MarkedSource, mark_pragmas, write_pragmas
 
@@ -78,6 +79,11 @@ def test_macros_are_numbers() -> None:
         ("unroll factor=-2", "#pragma HLS unroll is ignored: factor takes a number, not '-2'"),
         ("unroll factor=0", "#pragma HLS unroll is ignored: factor takes a number from 1"),
         ("pipeline II=", "#pragma HLS pipeline is ignored: ii takes a number, not ''"),
+        ("pipeline II=0", "#pragma HLS pipeline is ignored: ii takes a number from 1"),
+        ("unroll factor=True", "#pragma HLS unroll is ignored: factor takes a number, not 'True'"),
+        (f"unroll factor={'9' * 5000}", f"#pragma HLS unroll is ignored: factor takes a number, not '{'9' * 60}'"),
+        (f"unroll factor={'-' * 9999}1", f"#pragma HLS unroll is ignored: factor takes a number, not '{'-' * 60}'"),
+        ("loop_tripcount min=9 max=1", "#pragma HLS loop_tripcount is ignored: its min is more than its max"),
         ("array_partition complete", "#pragma HLS array_partition is ignored: it takes variable=NAME"),
         ("", "#pragma HLS names nothing"),
     ],
@@ -91,7 +97,7 @@ def test_a_suggestion_is_made() -> None:
     remarks = Remarks()
     mark_pragmas(LOOP % "pipelin", "k.c", remarks)
     assert remarks.diagnostics[0].hint == "did you mean 'pipeline'?"
-    assert remarks.diagnostics[0].line == 3
+    assert (remarks.diagnostics[0].line, remarks.diagnostics[0].column) == (3, 1)
 
 
 def test_a_place_where_no_statement_can_stand() -> None:
@@ -131,6 +137,29 @@ def test_operators_are_pragmas_too() -> None:
     found, _ = marked('void f(int a[8]) {\n  for (int i = 0; i < 8; i++) { _Pragma("HLS pipeline II=3") a[i]++; }\n}\n')
     assert [(p.kind, p.number_of("ii"), p.place.line) for p in found.pragmas] == [("pipeline", 3, 2)]
     assert "_Pragma" not in found.text
+
+
+def test_operators_stand_where_statements_can() -> None:
+    told = "#pragma HLS unroll is ignored: it must stand inside the braces of its loop or function"
+    for loop in (
+        'for (;;) _Pragma("HLS unroll") a++;',
+        'for (;_Pragma("HLS unroll");) {}',
+        "f(1,\n#pragma HLS unroll\n2);",
+    ):
+        found, warnings = marked(f"void f(int a) {{\n  {loop}\n}}\n")
+        assert (found.pragmas, warnings) == ([], [told])
+
+
+def test_a_line_that_goes_on_is_no_pragma() -> None:
+    for text in (LOOP % "unroll", LOOP % "pipeline"):
+        found, warnings = marked(text.replace("{\n#pragma", "{ // \\\n#pragma"))
+        assert (found.pragmas, warnings) == ([], [])
+
+
+def test_the_names_of_markers_are_taken() -> None:
+    with pytest.raises(CSourceError) as caught:
+        marked("void rtlagent_pragma_0(void);\nvoid f(void) {\n  rtlagent_pragma_0();\n}\n")
+    assert caught.value.where == "k.c:1"
 
 
 def test_all_can_be_left_out() -> None:
