@@ -24,7 +24,7 @@ _DRIVER = """
 #include <stdio.h>
 #include <string.h>
 int main(void) {{
-    static _Alignas(16) unsigned char image[{size}];
+    static __attribute__((aligned(16))) unsigned char image[{size}];
     unsigned count = 0;
     while (count++ < {calls} && fread(image, sizeof image, 1, stdin) == 1) {{
         {before}
@@ -34,6 +34,23 @@ int main(void) {{
     }}
     return 0;
 }}
+"""
+
+_CPP_CALL = """
+#include <string.h>
+#include <type_traits>
+#include <utility>
+template <typename T> struct given { static T at(unsigned char *p) { T v; memcpy(&v, p, sizeof v); return v; } };
+template <typename T> struct given<T *> { static T *at(unsigned char *p) { return (T *)p; } };
+template <typename T> struct given<T &> { static T &at(unsigned char *p) { return *(T *)p; } };
+template <typename R, typename... A, size_t... I>
+void call(R (*f)(A...), unsigned char *const *p, unsigned char *result, std::index_sequence<I...>) {
+    if constexpr (std::is_void<R>::value) f(given<A>::at(p[I])...);
+    else { R r = f(given<A>::at(p[I])...); memcpy(result, &r, sizeof r); }
+}
+template <typename R, typename... A> void call(R (*f)(A...), unsigned char *const *p, unsigned char *result) {
+    call(f, p, result, std::index_sequence_for<A...>());
+}
 """
 
 
@@ -138,26 +155,45 @@ def _image(
 
 
 def _native(result: Lowering, where: dict[str, int], size: int, images: list[bytes], language: str) -> list[bytes]:
-    width = result.module.top.width
     before, after, handed = "", "", []
     for number, argument in enumerate(result.arguments):
         at = where[argument.name]
         if argument.is_global:
             before += f"memcpy(&{argument.name}, image + {at}, {argument.size_bytes});"
             after += f"memcpy(image + {at}, &{argument.name}, {argument.size_bytes});"
+        elif language == "c++":
+            handed.append(f"image + {at}")
         elif argument.is_scalar:
             before += f"{argument.c_type} a{number}; memcpy(&a{number}, image + {at}, {argument.size_bytes});"
             handed.append(f"a{number}")
         else:
-            handed.append(f"(void *)(image + {at})" if language == "c" else f"*({argument.c_type} *)(image + {at})")
+            handed.append(f"(void *)(image + {at})")
     call = f"{result.top}({', '.join(handed)});"
-    if width:
+    if language == "c++":
+        given = ", ".join(handed) or "nullptr"
+        call = (
+            f"unsigned char *p[] = {{{given}}}; memset(image + {size}, 0, 16); call({result.top}, p, image + {size});"
+        )
+    elif result.module.top.width:
         call = f"__auto_type r = {call} memset(image + {size}, 0, 16); memcpy(image + {size}, &r, sizeof r);"
     driver = _DRIVER.format(size=size + 16, before=before, call=call, after=after, calls=len(images))
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "native"
-        text = f"#define main main_of_the_user\n{result.source}\n#undef main\n{driver}"
-        command = ["gcc", "-x", language, "-O1", "-fwrapv", "-fno-strict-aliasing", "-w", "-o", str(program), "-"]
+        head = "#define main main_of_the_user\n" + result.source + "\n#undef main\n"
+        text = head + (_CPP_CALL if language == "c++" else "") + driver
+        command = [
+            "gcc",
+            "-x",
+            language,
+            *(["-std=c++17"] if language == "c++" else []),
+            "-O1",
+            "-fwrapv",
+            "-fno-strict-aliasing",
+            "-w",
+            "-o",
+            str(program),
+            "-",
+        ]
         subprocess.run(command, input=text, text=True, check=True, timeout=60)
         data = b"".join(image + bytes(16) for image in images)
         done = subprocess.run([str(program)], input=data, capture_output=True, check=True, timeout=20)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from rtlagent.errors import CSourceError
 from rtlagent.hls.frontend.debug_info import DebugInfo
+from rtlagent.hls.frontend.debug_types import pointed_type
 from rtlagent.hls.frontend.llvm_module import Argument as LlvmArgument
 from rtlagent.hls.frontend.llvm_module import Function as LlvmFunction
 from rtlagent.hls.frontend.llvm_module import GlobalVariable, Instruction, LlvmModule, Operand
@@ -115,16 +116,19 @@ class Signature:
         parameter.by_value = False
         name = parameter.name
         element = self._probe(ELEMENT + name)
-        kind = element.element if isinstance(element, ArrayType) else IntType(8)
+        known = element.element if isinstance(element, ArrayType) else pointed_type(self.info, parameter.type)
+        kind = known if known is not None else IntType(8)
         if isinstance(kind, VoidType) or not kind.size:
             self.refuse(f"{name} points to nothing that has a size", "give it an element type")
         extent = self._probe(EXTENT + name)
         count = extent.count if isinstance(extent, ArrayType) else None
-        count = count or self._depth(name) or self._passed(top.name, number, kind)
         node = self.info.stripped(parameter.type)
+        if node is not None and "reference" in node.text("tag"):
+            count = 1
+        count = count or self._depth(name) or self._passed(top.name, number, kind)
         parameter.thing = Object(
             re.sub(r"\W", "_", name),
-            ArrayType(count or 1, kind),
+            kind if count == 1 and isinstance(kind, ArrayType) else ArrayType(count or 1, kind),
             MemoryKind.PARAM,
             self.new_number(),
             place=self.place,

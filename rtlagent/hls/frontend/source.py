@@ -168,6 +168,8 @@ def insert_probes(text: str, found: TopText, *, extents: bool = True) -> str:
         if not parameter.is_pointer or not parameter.name:
             continue
         name = parameter.name
+        if "&" in parameter.text:
+            continue  # a reference: debug information knows its type
         probes += f"static __typeof__(*({name})) {ELEMENT}{name}[1] {_USED};"
         if parameter.extent and extents:
             probes += f"static char {EXTENT}{name}[({parameter.extent})] {_USED};"
