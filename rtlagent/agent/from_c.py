@@ -16,7 +16,8 @@ from rtlagent.agent.loop import DEFAULT_SEED, load_run_spec
 from rtlagent.agent.report import HlsReport, RunReport, evidence_of
 from rtlagent.agent.state import Attempt
 from rtlagent.config import Config, ToolConfig
-from rtlagent.errors import RunError, ToolError, UsageError
+from rtlagent.errors import CSourceError, RunError, ToolError, UsageError
+from rtlagent.spec.c_source import defined_functions as functions_of
 from rtlagent.types import (
     Candidate,
     Clock,
@@ -47,6 +48,7 @@ _OVERSHOOT = 0.97
 """Aim a little beyond what was missed: placement differs from one netlist to the next."""
 DEFAULT_CLOCK_NS = 10.0
 """Period that is scheduled for when none was asked for; then it is no requirement."""
+_HLS_PRAGMA = re.compile(r"\s*#\s*pragma\s+HLS\s+(\w+)", re.I)
 _CALLED = re.compile(r'\bcall [^@\n]*@"?([^"(\s]+)"?\(')
 
 
@@ -98,7 +100,9 @@ def choose_top(spec: Spec, config: ToolConfig) -> str:
     if len(meant) == 1:
         return meant[0]
     if not meant:
-        raise UsageError("no function is defined", where=source.path)
+        unused = next((name for name in functions_of(source.text) if _is_static(source.text, name)), None)
+        hint = "" if unused is None else f"{unused} is static or inline and nobody calls it: drop that word"
+        raise UsageError("no function is defined", where=source.path, hint=hint)
     hint = "name the one that becomes hardware with --top"
     raise UsageError(f"several functions could be the top: {', '.join(meant)}", where=source.path, hint=hint)
 
@@ -141,7 +145,31 @@ def compile_spec(
         clock_margin=HlsOptions.clock_margin if clock_margin is None else clock_margin,
         dump_after=dump_after,
     )
-    return compile_c(_source(spec), options, clang_of(spec, config))
+    source = _source(spec)
+    try:
+        return compile_c(source, options, clang_of(spec, config))
+    except CSourceError as error:
+        raise _explained(error, source, spec.top) from None
+
+
+def _explained(error: CSourceError, source: SourceFile, top: str) -> CSourceError:
+    """Return the error, in the user's terms where the compiler's own are not."""
+    path, _, place = error.where.partition(":")
+    line = place.partition(":")[0]
+    lines = source.text.split("\n")
+    said = lines[int(line) - 1] if path == source.path and line.isdigit() and 0 < int(line) <= len(lines) else ""
+    pragma = _HLS_PRAGMA.match(said)
+    if pragma:
+        hint = "put it at the beginning of the braces of its loop or function"
+        return CSourceError(f"#pragma HLS {pragma[1]} cannot stand here", where=f"{path}:{line}", hint=hint)
+    if "there is no function" in error.message and _is_static(source.text, top):
+        hint = "drop `static` and `inline`, or write a main() that calls it"
+        return CSourceError(f"{top} is static or inline and nobody calls it", where=error.where, hint=hint)
+    return error
+
+
+def _is_static(text: str, name: str) -> bool:
+    return bool(re.search(rf"\b(?:static|inline)\b[^;{{}}()]*\b{re.escape(name)}\s*\(", text))
 
 
 def start_c_run(spec: Spec, config: Config, *, use_pragmas: bool = True) -> Run:

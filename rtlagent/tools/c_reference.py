@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rtlagent.config import ToolConfig
-from rtlagent.types import Diagnostic, Grade, Severity, SourceFile, StepResult
+from rtlagent.types import Diagnostic, Grade, Severity, SourceFile, Status, StepResult
 
 if TYPE_CHECKING:
     from rtlagent.hls.interface import Interface
@@ -20,6 +20,7 @@ MIN_VALUES, STRONG_VALUES = 20, 100
 WEAK_PERCENT, STRONG_PERCENT = 60.0, 95.0
 """The same of the C's lines that ran."""
 _MAX_MISSED = 10
+_NOTHING_HINT = "write a main() that calls the function with arguments for which C says what comes out"
 _CSIM_HINT = "main() is the testbench: it returns 0 when the C is right; name another top, or mend it"
 
 
@@ -89,7 +90,13 @@ def check_against_c(
         if coverage is not None:
             metrics = replace(metrics, c_coverage_percent=round(coverage.percent, 1))
             detail += f"\n{coverage_text(coverage)}"
-    return replace(result, metrics=metrics, detail=detail, wall_s=native.wall_s + result.wall_s)
+    diagnostics = result.diagnostics
+    if result.status is Status.UNPROVEN and result.tests:
+        why = next((f": {d.message}" for d in diagnostics if d.code == "CSIM_UNDEFINED"), "")
+        text = f"no output was compared, since C leaves each one undefined{why}"
+        diagnostics = (Diagnostic("cosim", Severity.ERROR, "COSIM_NOTHING", text, hint=_NOTHING_HINT), *diagnostics)
+    wall_s = native.wall_s + result.wall_s
+    return replace(result, metrics=metrics, detail=detail, diagnostics=diagnostics, wall_s=wall_s)
 
 
 def coverage_text(coverage: Coverage) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _TRIAL_S = 40.0
 _BROKEN = 78
-_TIMED_OUT = (124, 137)
+_TIMED_OUT, _KILLED = 124, 137
 _BODY = "rtlagent_body_of_top"
 _USER_MAIN = "rtlagent_main_of_user"
 
@@ -91,6 +91,10 @@ def record_calls(
             record = _run_testbench(subject)
         if record is None:
             record = _run_generated(subject, seed, budget or Budget(wanted=min(Budget.wanted, max_calls)))
+            if subject.has_main:
+                text = f"main() does not call {top}(), so calls are generated"
+                unused = Diagnostic("csim", Severity.WARNING, "CSIM_UNCALLED", text, subject.path)
+                record = replace(record, diagnostics=(unused, *record.diagnostics))
     mask = (1 << result_width) - 1
     calls = tuple(replace(c, result=c.result & mask) for c in record.calls)
     wall_s = time.monotonic() - start
@@ -231,10 +235,11 @@ def _how_it_ended(recording: Recording, execution: Execution, subject: _Subject)
     inside = f" in call {recording.begun} of {subject.top}()" if recording.begun > recording.ended else ""
     if recording.exit_status is not None:
         code = recording.exit_status
-    elif code in _TIMED_OUT:
+    elif code == _TIMED_OUT or (code == _KILLED and execution.wall_s >= int(subject.time_limit_s)):
         return Status.TIMEOUT, f"the C program did not end within {subject.time_limit_s:g} s{inside}"
     elif code > 128:
-        return Status.FAIL, f"the C program was ended by {_signal_name(code - 128)}{inside}"
+        why = " (it used too much memory, or killed itself)" if code == _KILLED else ""
+        return Status.FAIL, f"the C program was ended by {_signal_name(code - 128)}{why}{inside}"
     if code != 0:
         return Status.FAIL, f"the C program's own test failed: main() returned {code}"
     return Status.PASS, ""

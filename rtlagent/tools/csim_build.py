@@ -21,6 +21,7 @@ from rtlagent.types import SourceFile
 
 BUILDS = ("plain", "checked")
 _COMPILE_S = 60
+_KILLED = (137, -9)
 _LOG_BYTES = {"plain": 1 << 16, "checked": 1 << 20}
 _ERROR = re.compile(
     r"^(?P<path>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?error: (?P<text>.*)$", re.M
@@ -48,6 +49,7 @@ class Execution:
     returncode: int
     log: str
     record: bytes
+    wall_s: int = 0
 
 
 def compile_program(
@@ -155,12 +157,15 @@ def execute(
     found: dict[str, Execution] = {}
     for run in runs:
         name = f"rtlagent_{run.build}"
-        code = _text(folder / f"{name}.rc").strip()
+        code, _, seconds = _text(folder / f"{name}.rc").strip().partition(" ")
         if found and not code:
             continue  # not started, since the run before was cut off
+        if not code and not done.limit and done.returncode in _KILLED:
+            code = str(_KILLED[0])  # and the shell with it
         if not code.isdigit():
             raise ToolError(f"running the C was stopped at the {done.limit or 'sandbox'} limit")
-        found[run.build] = Execution(int(code), _text(folder / f"{name}.log"), _bytes(folder / f"{name}.rec"))
+        log, record = _text(folder / f"{name}.log"), _bytes(folder / f"{name}.rec")
+        found[run.build] = Execution(int(code), log, record, int(seconds) if seconds.isdigit() else 0)
     return found
 
 
@@ -201,10 +206,11 @@ def _run_script(runs: Sequence[Run], halt: bool) -> list[str]:
         streams = "2>&1 >/dev/null" if run.build == "checked" else "2>&1"
         command = f"timeout -k 1 {run.wall_s:g} {fixed} ./{name} {shlex.join(run.arguments)}"
         lines.append(
-            f"{{ RTLAGENT_RECORD={name}.rec {command}; echo $? > {name}.rc; }} </dev/null {streams} "
+            f"{{ began=$(date +%s); RTLAGENT_RECORD={name}.rec {command}; "
+            f'echo "$? $(($(date +%s) - began))" > {name}.rc; }} </dev/null {streams} '
             f"| {{ head -c {_LOG_BYTES[run.build]} > {name}.log; cat > /dev/null; }}"
         )
-        lines.append(f'case "$(cat {name}.rc)" in 124|137) exit 0;; esac')
+        lines.append(f'case "$(cat {name}.rc)" in "124 "*|"137 "*) exit 0;; esac')
     return lines
 
 

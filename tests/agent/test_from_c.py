@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rtlagent.agent.from_c import CRun, choose_top, defined_functions, is_c_run, start_c_run, worst_ii
+from rtlagent.agent.from_c import CRun, choose_top, compile_spec, defined_functions, is_c_run, start_c_run, worst_ii
 from rtlagent.agent.report import RunReport
 from rtlagent.config import Config, ToolConfig
 from rtlagent.errors import CSourceError, RunError, UsageError
@@ -312,6 +312,36 @@ def test_several_functions_are_listed(tmp_path: Path) -> None:
         top_of(tmp_path, "int f(int a) { return a; } int g(int a) { return a; }")
     with pytest.raises(UsageError, match="no function is defined"):
         top_of(tmp_path, "int x;")
+
+
+def test_a_static_top_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no function is defined") as caught:
+        top_of(tmp_path, "static int f(int a) { return a; }")
+    assert caught.value.hint == "f is static or inline and nobody calls it: drop that word"
+    text = "static int scale(int a) { return a; }\nint f(int a) { return a; }\n"
+    with pytest.raises(CSourceError, match="scale is static or inline and nobody calls it"):
+        compile_spec(spec_of(tmp_path, text), ToolConfig())
+
+
+def test_a_pragma_where_no_statement_can_stand_is_named(tmp_path: Path) -> None:
+    text = "struct s {\n  int a;\n#pragma HLS unroll\n  int b;\n};\nint scale(struct s x) { return x.a; }\n"
+    with pytest.raises(CSourceError, match="#pragma HLS unroll cannot stand here") as caught:
+        compile_spec(spec_of(tmp_path, text), ToolConfig())
+    assert caught.value.where == "scale.c:3"
+
+
+def test_nothing_compared_is_the_reason(tmp_path: Path) -> None:
+    text = (
+        "unsigned short scale(unsigned short a, unsigned short b[4]) { return b[a]; }\n"
+        "int main(void) { unsigned short b[4] = {0}; scale(4, b); return 0; }\n"
+    )
+    interface = replace(INTERFACE, arrays=(replace(INTERFACE.arrays[0], writes=False),))
+    still = replace(
+        compiled(VERILOG.replace("assign b_we0 = busy", "assign b_we0 = 1'd0 && busy")), interface=interface
+    )
+    _, report = run_it(tmp_path, spec_of(tmp_path, text), still)
+    assert report.exit_code == 1
+    assert report.reason.startswith("cosim: no output was compared, since C leaves each one undefined: undefined beh")
 
 
 def test_functions_are_named_as_in_the_source() -> None:

@@ -164,6 +164,22 @@ def test_an_endless_program_is_a_timeout(tool_config: ToolConfig) -> None:
     assert found.problem == "the C program did not end within 1 s in call 1 of f()"
 
 
+@pytest.mark.parametrize("target", ["getpid()", "-1"])
+def test_a_program_that_kills_itself_is_no_timeout(target: str, tool_config: ToolConfig) -> None:
+    head = "#include <signal.h>\n#include <unistd.h>\nint f(int a) { return a; }\n"
+    text = f"{head}int main(void) {{ f(1); kill({target}, SIGKILL); return 0; }}"
+    found = record(text, tool_config, scalar("a"))
+    assert found.status is Status.FAIL
+    assert found.problem == "the C program was ended by SIGKILL (it used too much memory, or killed itself)"
+
+
+def test_a_program_that_will_not_end_is_killed(tool_config: ToolConfig) -> None:
+    head = "#include <signal.h>\nint f(int a) { return a; }\n"
+    text = f"{head}int main(void) {{ signal(SIGTERM, SIG_IGN); f(1); for (;;) ; }}"
+    found = record(text, tool_config, scalar("a"), time_limit_s=1)
+    assert found.status is Status.TIMEOUT
+
+
 def test_a_missing_data_file_is_named(tool_config: ToolConfig) -> None:
     text = """#include <stdio.h>
     int f(int a) { return a; }
@@ -228,6 +244,7 @@ def test_generates_stimuli_where_main_never_calls_the_function(tool_config: Tool
         tool_config, scalar("a", signed=False), scalar("b", signed=False),
     )  # fmt: skip
     assert (found.status, found.origin) == (Status.PASS, "generated")
+    assert [d.message for d in found.diagnostics] == ["main() does not call f(), so calls are generated"]
     values = {int.from_bytes(b, "little") for c in found.calls for b in c.before}
     assert {0, 1, 2**32 - 1, 2**31} <= values
     assert len(found.calls) >= 20
