@@ -14,6 +14,7 @@ from rtlagent.hls.frontend.pointers import Form, Pointer, form_of
 from rtlagent.hls.frontend.points_to import Targets
 from rtlagent.hls.frontend.reach import Kind, Reach, Stride, join
 from rtlagent.hls.frontend.settle import copy_name
+from rtlagent.hls.frontend.steps import constant_of
 from rtlagent.hls.ir import Branch, Const, LoopDirectives, Op, Opcode, Value
 
 from .builder import phi_of
@@ -138,16 +139,15 @@ def _copy(f: FunctionLowering, ins: Instruction, what: str, arguments: list[Oper
     target = f.pointer(arguments[0])
     if ins.type == "ptr":
         f.set(ins, target)
-    copy = f.scope.accessed.copies.get(ins)
-    if copy is None:
-        if f.value(arguments[2]).width and isinstance(arguments[2], Constant) and f.pointer(arguments[0]).objects:
-            return
-        f.accessible(arguments[0])
+    if constant_of(arguments[2]) == 0:
         return
-    f.accessible(arguments[0])
+    copy = f.scope.accessed.copies.get(ins)
+    ends = [f.accessible(a) for a in (arguments[:1] if what == "memset" else arguments[:2])]
+    to, source = ends[0], ends[1] if len(ends) > 1 else None
+    if copy is None or to is None or (source is None and what != "memset"):
+        return
     byte = f.b.resize(f.value(arguments[1]), 8) if what == "memset" else None
-    source = f.accessible(arguments[1]) if byte is None else None
-    _Writer(f, byte, f.value(arguments[2]), overlap=what == "memmove").write(copy.plan(), target, source)
+    _Writer(f, byte, f.value(arguments[2]), overlap=what == "memmove").write(copy.plan(), to, source)
 
 
 class _Writer:

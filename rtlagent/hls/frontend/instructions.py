@@ -10,7 +10,7 @@ from rtlagent.hls.frontend.llvm_module import Block as LlvmBlock
 from rtlagent.hls.frontend.llvm_module import Function as LlvmFunction
 from rtlagent.hls.frontend.llvm_module import Instruction, Operand
 from rtlagent.hls.frontend.llvm_text import FloatType, IntType, PtrType, StructType, Type, UnreadableTextError
-from rtlagent.hls.frontend.operands import INTEGERS_HINT, Lowered, Operands, Scope
+from rtlagent.hls.frontend.operands import INTEGERS_HINT, Lowered, Operands, Scope, split_constant
 from rtlagent.hls.frontend.pointers import Address64, Difference, Form, Pointer, form_of
 from rtlagent.hls.frontend.steps import Elements, Field, Walk, constant_of
 from rtlagent.hls.ir import (
@@ -223,7 +223,8 @@ class FunctionLowering(Operands):
 
     def _load(self, ins: Instruction) -> None:
         kind = self.kind(ins.type)
-        self.set(ins, self._loaded(self.accessible(ins.operands[0]), kind, ins))
+        pointer = self.accessible(ins.operands[0])
+        self.set(ins, self._loaded(pointer, kind, ins) if pointer else split_constant(kind, bytes(kind.size)))
 
     def _loaded(self, pointer: Pointer, kind: Type, ins: Instruction) -> Lowered:
         if isinstance(kind, PtrType):
@@ -247,7 +248,9 @@ class FunctionLowering(Operands):
 
     def _store(self, ins: Instruction) -> None:
         data, target = ins.operands
-        self._stored(self.accessible(target), self.kind(data.type), self.lowered(data), data)
+        pointer = self.accessible(target)
+        if pointer is not None:
+            self._stored(pointer, self.kind(data.type), self.lowered(data), data)
 
     def _stored(self, pointer: Pointer, kind: Type, data: Lowered, operand: Operand) -> None:
         if isinstance(data, tuple) and isinstance(kind, StructType):

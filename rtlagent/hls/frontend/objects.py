@@ -54,12 +54,19 @@ class Object:
         """Bytes."""
         return self.type.size
 
+    @property
+    def is_place(self) -> bool:
+        """False for what null pointers and numbers point to."""
+        return self.number > 0
+
     def __repr__(self) -> str:
         return self.name
 
 
 NULL = Object("null", StructType(()), MemoryKind.LOCAL, 0)
 """What a null pointer points to."""
+NUMBER = Object("number", StructType(()), MemoryKind.LOCAL, 0)
+"""What a pointer made of a number points to."""
 
 
 @dataclass(frozen=True)

@@ -124,9 +124,12 @@ class Operands:
             return self.pointers.from_integer(found, self.scope.points_to.of(operand))
         self.fail("a structure is used as a pointer here", "pass it by pointer")
 
-    def accessible(self, operand: Operand) -> Pointer:
-        """Return an operand as a pointer that can be dereferenced."""
+    def accessible(self, operand: Operand) -> Pointer | None:
+        """Return an operand as a pointer that can be dereferenced; None for null: the program never comes there."""
         pointer = self.pointer(operand)
+        if set(pointer.targets) == {NULL}:
+            self.scope.remarks.warn("NULL", "only a null pointer is dereferenced here: left out", self.b.place)
+            return None
         if not pointer.objects:
             self.fail("a pointer without a known object is used", OBJECT_HINT)
         return pointer

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from rtlagent.hls.frontend.builder import Builder
 from rtlagent.hls.frontend.llvm_text import Address
-from rtlagent.hls.frontend.objects import NULL, Object
+from rtlagent.hls.frontend.objects import Object
 from rtlagent.hls.frontend.reach import Reach
 from rtlagent.hls.ir import Const, Op, Opcode, Value
 
@@ -36,7 +36,7 @@ class Form:
 
 def form_of(targets: Mapping[Object, Reach]) -> Form:
     """Return the form for a set of targets."""
-    if len(targets) == 1 and NULL not in targets:
+    if len(targets) == 1 and next(iter(targets)).is_place:
         thing, reach = next(iter(targets.items()))
         return Form(thing, reach.start, reach.unit)
     return Form(None, 0, math.gcd(*(math.gcd(r.start, r.unit) for r in targets.values())))
@@ -60,7 +60,7 @@ class Pointer:
     @property
     def objects(self) -> list[Object]:
         """What it can be dereferenced to, in order of numbers."""
-        return sorted((t for t in self.targets if t is not NULL), key=lambda t: t.number)
+        return sorted((t for t in self.targets if t.is_place), key=lambda t: t.number)
 
     def plus(self, targets: Mapping[Object, Reach], moved: int, terms: tuple[tuple[int, Value], ...]) -> Pointer:
         """Return the pointer after more was added."""
@@ -243,7 +243,7 @@ class Pointers:
         b = self._b
         objects = {*first.targets, *second.targets}
         unit = math.gcd(_grain(first), _grain(second)) or 1
-        if len(objects) == 1 and NULL not in objects:
+        if len(objects) == 1 and next(iter(objects)).is_place:
             thing = next(iter(objects))
             signed = {Opcode.ULT: Opcode.SLT, Opcode.ULE: Opcode.SLE}.get(opcode, opcode)
             sides: list[Value] = [self.offset(p, thing, unit) for p in (first, second)]
@@ -258,7 +258,7 @@ class Pointers:
         b = self._b
         first, second = difference.first, difference.second
         objects = {*first.targets, *second.targets}
-        if len(objects) != 1 or NULL in objects:
+        if len(objects) != 1 or not next(iter(objects)).is_place:
             return None
         thing = next(iter(objects))
         a, z = first.targets[thing], second.targets[thing]

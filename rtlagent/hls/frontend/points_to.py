@@ -22,7 +22,7 @@ from rtlagent.hls.frontend.llvm_module import (
     Operand,
 )
 from rtlagent.hls.frontend.llvm_text import Reader, Type, UnreadableTextError
-from rtlagent.hls.frontend.objects import NULL, Object
+from rtlagent.hls.frontend.objects import NULL, NUMBER, Object
 from rtlagent.hls.frontend.reach import Kind, Reach, Stride, dynamic, join
 from rtlagent.hls.frontend.steps import Step, constant_of, reach_after, read_steps
 
@@ -67,9 +67,12 @@ class PointsTo:
                 self.steps[instruction] = read_steps(instruction, self.named, bounds[instruction.function])
         self.changed = True
         while self.changed:
-            self.changed = False
+            while self.changed:
+                self.changed = False
+                for instruction in relevant:
+                    self._apply(instruction)
             for instruction in relevant:
-                self._apply(instruction)
+                self._apply_null(instruction)
 
     # --- constants
 
@@ -96,7 +99,7 @@ class PointsTo:
         except UnreadableTextError:
             return _NOWHERE
         if not address.name:
-            return {NULL: Reach(address.offset)}
+            return {NUMBER: Reach(address.offset)} if address.offset else {NULL: Reach()}
         thing = self.objects.get(address.name)
         return {thing: Reach(address.offset)} if thing is not None else _NOWHERE
 
@@ -168,11 +171,16 @@ class PointsTo:
         else:
             self._apply_effect(ins)
 
+    def _apply_null(self, ins: Instruction) -> None:
+        """Let what is loaded through null be null: the program never comes there."""
+        if ins.opcode == "load" and not self.of(ins) and set(self.of(ins.operands[0])) == {NULL}:
+            self._merge(ins, {NULL: Reach()})
+
     def _apply_effect(self, ins: Instruction) -> None:
         code = ins.opcode
         if code == "load":
             for thing, place in list(self.of(ins.operands[0]).items()):
-                if thing is not NULL:
+                if thing.is_place:
                     self._merge(ins, self.content(thing, place).holds)
         elif code == "store":
             self._store(ins)
@@ -196,7 +204,7 @@ class PointsTo:
         if not found and value.type != "ptr":
             return
         for thing, place in list(self.of(pointer).items()):
-            if thing is not NULL:
+            if thing.is_place:
                 self._add_all(self.content(thing, place).holds, found)
 
     def _call(self, ins: Instruction) -> None:
@@ -229,7 +237,7 @@ class PointsTo:
                     at = place.moved(distance)
                     if unit and distance + unit < length:
                         at = join(at, at.moved(unit))
-                    if target is not NULL:
+                    if target.is_place:
                         self._add_all(self.content(target, at).holds, content.holds)
 
     def _clear(self, targets: Targets, size: int | None) -> None:

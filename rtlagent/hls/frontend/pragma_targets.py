@@ -9,7 +9,7 @@ from rtlagent.hls.frontend.debug_info import DebugInfo
 from rtlagent.hls.frontend.directives import Marked
 from rtlagent.hls.frontend.llvm import TextFunction
 from rtlagent.hls.frontend.llvm_module import Block, Function, LlvmModule
-from rtlagent.hls.frontend.objects import NULL, Object
+from rtlagent.hls.frontend.objects import Object
 from rtlagent.hls.frontend.points_to import PointsTo
 from rtlagent.hls.ir import Memory
 from rtlagent.hls.pragmas import MARKER, Pragma
@@ -34,7 +34,7 @@ class Variables:
                 found = self._parameters.setdefault((variable.function, variable.name), set())
                 operand = function.named(name) if name else None
                 if operand is not None and operand.type == "ptr":
-                    found |= {t for t in points_to.of(operand) if t is not NULL}
+                    found |= {t for t in points_to.of(operand) if t.is_place}
 
     @property
     def names(self) -> list[str]:

@@ -11,7 +11,7 @@ from rtlagent.hls.frontend.layout import Array, Conflict, Scalar, changed, piece
 from rtlagent.hls.frontend.llvm_module import Constant, Function, Instruction, Operand
 from rtlagent.hls.frontend.llvm_text import FloatType, IntType, PtrType, Reader, StructType, Type, UnreadableTextError
 from rtlagent.hls.frontend.merge import merged
-from rtlagent.hls.frontend.objects import NULL, Object
+from rtlagent.hls.frontend.objects import Object
 from rtlagent.hls.frontend.points_to import PointsTo, Targets
 from rtlagent.hls.frontend.reach import Reach
 from rtlagent.hls.frontend.steps import constant_of
@@ -72,7 +72,7 @@ def _access(found: Accessed, points_to: PointsTo, ins: Instruction, named: Mappi
     except UnreadableTextError:
         return
     for thing, reach in points_to.of(pointer).items():
-        if thing is not NULL:
+        if thing.is_place:
             for offset, size in scalars_of(kind):
                 found.accesses.setdefault(Access(thing, reach.moved(offset), size), ins)
 
@@ -106,7 +106,7 @@ def _copy(found: Accessed, points_to: PointsTo, ins: Instruction) -> None:
     ends: list[Targets] = [points_to.of(ins.operands[0])]
     if name != "memset":
         ends.append(points_to.of(ins.operands[1]))
-    sides = [Side(thing, reach) for end in ends for thing, reach in end.items() if thing is not NULL]
+    sides = [Side(thing, reach) for end in ends for thing, reach in end.items() if thing.is_place]
     size = constant_of(ins.operands[2])
     if sides and size != 0:
         found.copies[ins] = Copy(sides, size, known_factor(ins.operands[2]))
