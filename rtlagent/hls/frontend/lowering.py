@@ -128,8 +128,8 @@ class _Lowering:
         self.info = DebugInfo(str(llvm), self.source.path)
         self.named = read_named_types(str(llvm))
         kept = [n for n in order if n in shared or n == self.top]
-        by_name = {f.name: f for f in llvm.functions}
-        functions = [by_name[n] for n in kept]
+        called = _still_called(llvm, self.top)
+        functions = [called[n] for n in kept if n in called]
         return self._lower(llvm, functions)
 
     def _find_symbol(self) -> str:
@@ -302,6 +302,20 @@ class _Lowering:
             if pragma.number in reached and pragma.number not in seen and pragma.kind != "inline":
                 text = f"#pragma HLS {pragma.kind} is ignored: what it stands in is never reached"
                 self.remarks.warn("PRAGMA_IGNORED", text, pragma.place)
+
+
+def _still_called(llvm: LlvmModule, top: str) -> dict[str, LlvmFunction]:
+    """Return the functions that the top function calls after dead code is gone, itself included, by name."""
+    by_name = {f.name: f for f in llvm.functions}
+    found: dict[str, LlvmFunction] = {}
+    waiting = [top]
+    while waiting:
+        name = waiting.pop()
+        if name in by_name and name not in found:
+            found[name] = by_name[name]
+            instructions = (i for b in by_name[name].blocks for i in b.instructions)
+            waiting += [i.operands[-1].name for i in instructions if i.opcode == "call"]
+    return found
 
 
 def _loops_of(lowerings: list[FunctionLowering], name: str) -> list[Block]:
