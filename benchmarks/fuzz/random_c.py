@@ -75,12 +75,19 @@ def _includes() -> tuple[SourceFile, ...]:
     return tuple(SourceFile(p.name, p.read_text(errors="replace")) for p in sorted(found))
 
 
+def try_if_it_ends(seed: int, simulators: tuple[str, ...], keep: Path | None) -> Outcome:
+    """Try a program unless it runs natively for more than a second, as many of Csmith's do."""
+    if not _ends(SourceFile(f"seed_{seed}.c", generate(seed))):
+        return Outcome(seed, "skipped", "runs for more than a second")
+    return try_program(seed, simulators, keep)
+
+
 def try_program(seed: int, simulators: tuple[str, ...] = ("icarus",), keep: Path | None = None) -> Outcome:
     """Compile, simulate and compare one program."""
     started = time.monotonic()
     source = SourceFile(f"seed_{seed}.c", generate(seed))
     try:
-        kind, text = _judge(source, simulators) if _ends(source) else ("skipped", "runs for more than a second")
+        kind, text = _judge(source, simulators)
     except CSourceError as error:
         kind, text = "refused", f"{error.where}: {error.message}"
     except RtlagentError as error:
@@ -157,7 +164,7 @@ def main() -> int:
     with ProcessPoolExecutor(arguments.jobs) as pool:
         futures = [
             pool.submit(
-                try_program, s, ("icarus", "verilator") if s % arguments.verilator_every == 0 else ("icarus",), keep
+                try_if_it_ends, s, ("icarus", "verilator") if s % arguments.verilator_every == 0 else ("icarus",), keep
             )
             for s in seeds
         ]
