@@ -31,6 +31,7 @@ EXIT_FAIL = 1
 EXIT_USAGE = 2
 EXIT_LIMIT = 3
 EXIT_TOOL = 4
+EXIT_INTERRUPTED = 130
 
 
 class RtlagentError(Exception):

@@ -150,6 +150,9 @@ def compile_spec(
         return compile_c(source, options, clang_of(spec, config))
     except CSourceError as error:
         raise _explained(error, source, spec.top) from None
+    except (MemoryError, RecursionError):
+        hint = "make its arrays smaller, or split its longest expressions"
+        raise CSourceError(f"{spec.top} is too large for the compiler", where=source.path, hint=hint) from None
 
 
 def _explained(error: CSourceError, source: SourceFile, top: str) -> CSourceError:

@@ -20,12 +20,11 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from rtlagent.errors import EXIT_TOOL, EXIT_USAGE, RtlagentError, suggestion
+from rtlagent.errors import EXIT_INTERRUPTED, EXIT_TOOL, EXIT_USAGE, RtlagentError, suggestion
 from rtlagent.printable import printable
 
 __all__ = ["app", "main"]
 
-_EXIT_INTERRUPTED = 130
 _EXIT_BROKEN_PIPE = 141
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _AS_JSON = "rtlagent.as_json"
@@ -147,7 +146,7 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except KeyboardInterrupt:
-        sys.exit(_EXIT_INTERRUPTED)
+        sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:
         _silence_stdout()
         sys.exit(_EXIT_BROKEN_PIPE)

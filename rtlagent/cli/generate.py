@@ -277,6 +277,7 @@ def _show(
     from rtlagent.cli.hls_report import print_hls
     from rtlagent.cli.run_report import print_report
     from rtlagent.console import LiveView, PlainView
+    from rtlagent.errors import EXIT_INTERRUPTED
     from rtlagent.types import to_json
 
     stream = sys.stderr if as_json else sys.stdout
@@ -292,6 +293,10 @@ def _show(
             report = work(view)
     except KeyboardInterrupt:
         print(f"\ninterrupted; go on with: rtlagent resume {run.folder}", file=sys.stderr)
+        if as_json:
+            hint = f"go on with: rtlagent resume {run.folder}"
+            said = {"kind": "Interrupted", "message": "interrupted", "where": str(run.folder), "hint": hint}
+            print(json.dumps({"error": {**said, "exit_code": EXIT_INTERRUPTED}}))
         raise
     copied = export(run, config.out) if report.passed and config.out else ()
     if as_json:

@@ -330,6 +330,12 @@ def test_a_pragma_where_no_statement_can_stand_is_named(tmp_path: Path) -> None:
     assert caught.value.where == "scale.c:3"
 
 
+def test_c_that_is_too_large_is_wrong_input(tmp_path: Path) -> None:
+    text = "int scale(int i) { static long a[1ll << 40]; a[i] = 1; return a[i + 1]; }\n"
+    with pytest.raises(CSourceError, match="scale is too large for the compiler"):
+        compile_spec(spec_of(tmp_path, text), ToolConfig())
+
+
 def test_nothing_compared_is_the_reason(tmp_path: Path) -> None:
     text = (
         "unsigned short scale(unsigned short a, unsigned short b[4]) { return b[a]; }\n"

@@ -100,6 +100,22 @@ def test_a_killed_run_goes_on(dot: Path) -> None:
     assert "PASS: dot" in done.stdout
 
 
+def test_an_interrupted_run_says_how_to_go_on(dot: Path) -> None:
+    command = [PROGRAM, "generate", "src/dot.c", "--target", "generic", "--json"]
+    process = subprocess.Popen(command, cwd=dot, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        logs = list((dot / "runs").glob("*/events.jsonl"))
+        if logs and '"gate"' in logs[0].read_text():
+            break
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    (folder,) = (dot / "runs").iterdir()
+    assert json.loads(said)["error"]["hint"] == f"go on with: rtlagent resume runs/{folder.name}"
+
+
 @pytest.mark.parametrize(
     ("text", "arguments", "message"),
     [
