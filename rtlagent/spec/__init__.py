@@ -155,10 +155,11 @@ def _with_asked(spec: Spec, path: Path, asked: Asked) -> Spec:
         except UsageError as error:
             raise UsageError(error.message, where=str(file), hint=error.hint) from None
         extra.append(SourceFile(Path(os.path.relpath(file, path.parent)).as_posix(), content))
-    known = {f.path for f in extra}
-    context = (*(f for f in spec.context_files if f.path not in known), *extra)
+    context = {f.path: f for f in (*spec.context_files, *extra)}
+    if spec.c_source is not None:
+        context.pop(spec.c_source.path, None)
     clock_ns = asked.clock_ns or spec.clock_ns
-    return replace(spec, top=asked.top or spec.top, requirements=needs, clock_ns=clock_ns, context_files=context)
+    return replace(spec, top=asked.top or spec.top, requirements=needs, clock_ns=clock_ns, context_files=tuple(context.values()))
 
 
 def _with_includes(spec: Spec, folder: Path) -> Spec:
