@@ -66,14 +66,15 @@ class Memories:
             known = thing.memories[key] = make_memory(
                 thing,
                 key,
-                name=self._unique("_".join((thing.name, *path))),
+                name=self.unique("_".join((thing.name, *path))),
                 width=width,
                 encode=lambda address: self.numbering.encode(address, form),
                 path=path,
             )
         return known
 
-    def _unique(self, wish: str) -> str:
+    def unique(self, wish: str) -> str:
+        """Return a name that no other memory has."""
         name, number = wish, 2
         while name in self.taken:
             name = f"{wish}_{number}"

@@ -15,6 +15,7 @@ from rtlagent.hls.frontend.points_to import Targets
 from rtlagent.hls.frontend.reach import Kind, Reach, Stride, join
 from rtlagent.hls.frontend.settle import copy_name
 from rtlagent.hls.frontend.steps import constant_of
+from rtlagent.hls.frontend.streams import PREFIX, lower_stream_call
 from rtlagent.hls.ir import Branch, Const, LoopDirectives, Op, Opcode, Value
 
 from .builder import phi_of
@@ -66,6 +67,8 @@ def lower_call(f: FunctionLowering, ins: Instruction) -> None:
         f.markers.setdefault(int(marker[1]), []).append(f.b.block)
     elif name in f.scope.functions:
         _call_shared(f, ins, name, arguments)
+    elif name.startswith(PREFIX):
+        lower_stream_call(f, f.streams, ins)
     elif copy_name(callee):
         _copy(f, ins, copy_name(callee), arguments)
     elif name.startswith(_NOTHING):

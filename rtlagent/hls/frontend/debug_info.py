@@ -15,6 +15,8 @@ _FIELD = re.compile(r"(\w+): (\"[^\"]*\"|[^,()]+)")
 _LOCATION = re.compile(r"!dbg !(\d+)")
 _DECLARE = re.compile(r"^\s+#dbg_(?:declare|value)\(ptr %(\"[^\"]*\"|[-\w.$]+), !(\d+), ", re.M)
 _MOST_STEPS = 50
+_SHIMS = ("/hls_stream.h", "/ap_int.h")
+"""Headers of our own."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class Variable:
     """C name of the function it belongs to; empty for a global."""
     type: int | None
     """Metadata number of its type."""
-    line: int = 0
+    place: Place | None = None
+    """Of its declaration."""
 
 
 @dataclass
@@ -91,14 +94,17 @@ class DebugInfo:
     def at(self, number: int) -> Place | None:
         """Return the place of a debug location."""
         if number not in self._places:
-            node = self.node(number)
-            known = node is not None and node.kind == "DILocation" and node.integer("line")
-            self._places[number] = (
-                Place(self._file(node.number("scope")), node.integer("line"), node.integer("column"))
-                if node is not None and known
-                else None
-            )
+            self._places[number] = self._place_of(self.node(number))
         return self._places[number]
+
+    def _place_of(self, node: Node | None) -> Place | None:
+        if node is None or node.kind != "DILocation" or not node.integer("line"):
+            return None
+        path = self._file(node.number("scope"))
+        outer = node.number("inlinedAt")
+        if path.endswith(_SHIMS) and outer is not None:
+            return self.at(outer)  # where the user calls it
+        return Place(path, node.integer("line"), node.integer("column"))
 
     def _file(self, scope: int | None) -> str:
         if scope is None:
@@ -133,9 +139,10 @@ class DebugInfo:
             node = self.node(node.number("var"))
         if node is None or node.kind not in ("DILocalVariable", "DIGlobalVariable"):
             return None
-        return Variable(
-            node.text("name"), self._function_of(node.number("scope")), node.number("type"), node.integer("line")
-        )
+        file = self.node(node.number("file"))
+        path = (file.text("filename") if file is not None else "") or self.path
+        place = Place(path, node.integer("line")) if node.integer("line") else None
+        return Variable(node.text("name"), self._function_of(node.number("scope")), node.number("type"), place)
 
     def _function_of(self, scope: int | None) -> str:
         for _ in range(_MOST_STEPS):

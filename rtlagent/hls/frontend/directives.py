@@ -58,7 +58,10 @@ class Marked:
 class Directives:
     """Applies the pragmas of a function's markers."""
 
-    def __init__(self, module: Module, resolve: Resolve, names: Iterable[str], remarks: Remarks) -> None:
+    def __init__(
+        self, module: Module, resolve: Resolve, names: Iterable[str], streams: frozenset[str], remarks: Remarks
+    ) -> None:
+        self._streams = streams
         self._module = module
         self._resolve = resolve
         self._names = sorted(set(names))
@@ -176,6 +179,8 @@ class Directives:
     def _array(self, marked: Marked) -> None:
         pragma = marked.pragma
         variable = pragma.options.get("variable", "")
+        if pragma.kind == "stream" and variable in self._streams:
+            return  # its depth was taken when the stream was made
         memories = self._resolve(variable, marked.function)
         if memories is None:
             self._unknown(pragma, variable)
@@ -229,6 +234,10 @@ class Directives:
                 self._module.control = mode
             else:
                 self._ignore(pragma, f"{mode or 'no mode'} is no control protocol", ", ".join(sorted(_CONTROL_MODES)))
+            return
+        if port in self._streams:
+            if mode not in ("ap_fifo", ""):
+                self._ignore(pragma, f"the stream {port} has the ports of a FIFO", "mode=ap_fifo")
             return
         if mode not in _PORT_MODES:
             if mode or "depth" not in options:

@@ -13,6 +13,7 @@ from rtlagent.hls.frontend.llvm_text import FloatType, IntType, PtrType, StructT
 from rtlagent.hls.frontend.operands import INTEGERS_HINT, Lowered, Operands, Scope, split_constant
 from rtlagent.hls.frontend.pointers import Address64, Difference, Form, Pointer, form_of
 from rtlagent.hls.frontend.steps import Elements, Field, Walk, constant_of
+from rtlagent.hls.frontend.streams import Streams
 from rtlagent.hls.ir import (
     Block,
     Branch,
@@ -52,8 +53,9 @@ _PREDICATES = {
 class FunctionLowering(Operands):
     """Lowers one function; `run` returns nothing, the function is filled."""
 
-    def __init__(self, scope: Scope, llvm: LlvmFunction, function: Function) -> None:
+    def __init__(self, scope: Scope, streams: Streams, llvm: LlvmFunction, function: Function) -> None:
         super().__init__(scope, llvm, function)
+        self.streams = streams
         self.markers: dict[int, list[Block]] = {}
         self.loop_places: dict[Block, Place] = {}
         self.loop_functions: dict[Block, str] = {}

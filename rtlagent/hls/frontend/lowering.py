@@ -39,6 +39,7 @@ from rtlagent.hls.frontend.reach import Reach
 from rtlagent.hls.frontend.settle import Accessed, gather, settle
 from rtlagent.hls.frontend.signature import Parameter, Signature
 from rtlagent.hls.frontend.source import TopText, find_top, hidden_pointers, insert_probes, loop_labels
+from rtlagent.hls.frontend.streams import Streams
 from rtlagent.hls.frontend.variables import Variables, mentioned_globals
 from rtlagent.hls.interface import Argument
 from rtlagent.hls.ir import Block, Function, Memory, MemoryKind, Module, Opcode, Place
@@ -46,6 +47,7 @@ from rtlagent.hls.options import Clang, HlsOptions, Remarks
 from rtlagent.hls.pragmas import MarkedSource, mark_pragmas
 from rtlagent.types import SourceFile
 
+_OPTIONS = (library.NO_MACROS, "-D__SYNTHESIS__", "-fno-threadsafe-statics")
 _CPP = frozenset({".cc", ".cpp", ".cxx"})
 
 
@@ -78,20 +80,20 @@ def lower(source: SourceFile, options: HlsOptions, clang: Clang, remarks: Remark
 def _compile(text: str, found: TopText | None, language: str, clang: Clang) -> str:
     """Compile with probes; where they do not fit (an extent that only the run knows), with fewer or none."""
     if found is None:
-        return clang(text, language, (library.NO_MACROS,))
+        return clang(text, language, _OPTIONS)
     compiled = ""
     for extents in (True, False):
         try:
-            compiled = clang(insert_probes(text, found, extents=extents), language, (library.NO_MACROS,))
+            compiled = clang(insert_probes(text, found, extents=extents), language, _OPTIONS)
         except CSourceError:
             continue
         break
     if not compiled:
-        return clang(text, language, (library.NO_MACROS,))
+        return clang(text, language, _OPTIONS)
     hidden = hidden_pointers(found, compiled)
     if hidden is not None:
         try:
-            return clang(insert_probes(text, hidden), language, (library.NO_MACROS,))
+            return clang(insert_probes(text, hidden), language, _OPTIONS)
         except CSourceError:
             return compiled
     return compiled
@@ -234,11 +236,13 @@ class _Lowering:
         memories = Memories(points_to, numbering, lambda t, key: self.info.leaf(t.debug_type, key)[0])
         names = read_value_names(str(functions[0].module), self.info)
         scope = Scope(self.info, points_to, memories, accessed, names, self.remarks)
+        depths = {p.options["variable"]: p.number_of("depth") or 0 for p in self.marked.pragmas if p.kind == "stream"}
+        streams = Streams(depths, memories.unique)
         made: list[Function] = []
         lowerings: list[FunctionLowering] = []
         for llvm in functions:
             function = Function(self.options.top if llvm.name == self.top else re.sub(r"\W", "_", llvm.name))
-            lowering = FunctionLowering(scope, llvm, function)
+            lowering = FunctionLowering(scope, streams, llvm, function)
             if llvm.name == self.top:
                 declare_top(lowering, parameters, self.info, self._top_place())
             else:
@@ -248,14 +252,14 @@ class _Lowering:
             made.append(function)
             lowerings.append(lowering)
         stored = {op.memory for f in made for b in f.blocks for op in b.ops if op.opcode is Opcode.STORE}
-        found = [m for t in things for m in t.memories.values()]
+        found = [m for t in things for m in t.memories.values()] + streams.memories
         for memory in found:
             if memory.kind is MemoryKind.STATIC and memory not in stored:
                 memory.kind = MemoryKind.ROM
         self._check_overlaps(functions[0].module, parameters, points_to, stored)
         self._sign(things)
-        module = Module(made[-1], made[::-1], found)
-        self._directives(module, lowerings, things, points_to)
+        module = Module(made[-1], made[::-1], found, list(streams.ports.values()))
+        self._directives(module, lowerings, things, points_to, streams.names)
         check(module)
         return LoweredC(module, describe(parameters, points_to.objects, self.info))
 
@@ -283,13 +287,18 @@ class _Lowering:
                 memory.signed = basic.signed if basic is not None else thing.signed
 
     def _directives(
-        self, module: Module, lowerings: list[FunctionLowering], things: list[Object], points_to: PointsTo
+        self,
+        module: Module,
+        lowerings: list[FunctionLowering],
+        things: list[Object],
+        points_to: PointsTo,
+        streams: frozenset[str],
     ) -> None:
         labels = loop_labels(self.marked.text)
         marked = read_markers(self.text, self.functions, self.marked.pragmas, self.first_info)
         functions = [lowering.llvm for lowering in lowerings]
         variables = pragma_targets.Variables(things, points_to, functions, self.info)
-        directives = Directives(module, variables.memories, variables.names, self.remarks)
+        directives = Directives(module, variables.memories, variables.names, streams, self.remarks)
         seen: set[int] = set()
         for lowering in lowerings:
             label_loops(lowering.function, lowering.loop_places, labels, lowering.function.place)

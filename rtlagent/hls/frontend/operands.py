@@ -177,7 +177,7 @@ class Operands:
         known = self.scope.names.get((self.name, ins.name))
         if known:
             return known
-        base = re.sub(r"(\.(addr|sroa|i|lcssa|pre|\d+)\d*)+$", "", ins.name)
+        base = re.sub(r"(\.(addr|i|lcssa|pre|\d+)\d*)+$", "", ins.name.split(".sroa.", 1)[0])
         return "" if _GENERIC.match(base) else re.sub(r"\W", "_", base)
 
     def set(self, ins: Instruction, value: Lowered) -> None:

@@ -90,6 +90,7 @@ class Variables:
             MemoryKind.PARAM if is_port else MemoryKind.STATIC,
             self.new_number(),
             image=None if is_port else (image or Image(bytearray(kind.size))),
+            place=described.place if described else None,
             argument=name if is_port else "",
             signed=bool(basic and basic.signed),
             debug_type=described.type if described else None,
@@ -149,7 +150,7 @@ class Variables:
             kind,
             MemoryKind.LOCAL,
             self.new_number(),
-            place=place,
+            place=described.place if described and described.place else place,
             signed=bool(basic and basic.signed),
             debug_type=described.type if described else None,
             c_name=described.name if described else "",
@@ -175,5 +176,7 @@ def mentioned_globals(module: LlvmModule, functions: Iterable[Function]) -> set[
 
 def _plain(name: str) -> str:
     """Return a name for a memory; the compiler's own for initial values of locals is `__const.FUNCTION.VARIABLE`."""
+    if name.startswith("_ZGV"):
+        return "initialised"
     initial = re.fullmatch(r"__const\.\w+\.(\w+)", name)
     return f"{initial[1]}_init" if initial else re.sub(r"\W", "_", name.strip(".")) or "g"
