@@ -159,7 +159,9 @@ def _with_asked(spec: Spec, path: Path, asked: Asked) -> Spec:
     if spec.c_source is not None:
         context.pop(spec.c_source.path, None)
     clock_ns = asked.clock_ns or spec.clock_ns
-    return replace(spec, top=asked.top or spec.top, requirements=needs, clock_ns=clock_ns, context_files=tuple(context.values()))
+    return replace(
+        spec, top=asked.top or spec.top, requirements=needs, clock_ns=clock_ns, context_files=tuple(context.values())
+    )
 
 
 def _with_includes(spec: Spec, folder: Path) -> Spec:
