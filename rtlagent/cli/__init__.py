@@ -48,7 +48,9 @@ _COMMANDS = {
         "rtlagent.cli.generate", "resume", "Go on with a run that was killed, interrupted, or stopped at a limit."
     ),
     "hls": _Command(
-        "rtlagent.cli.hls_command", "hls", "Compile a C function to Verilog and print its loops; judge nothing."
+        "rtlagent.cli.hls_command",
+        "hls",
+        "Compile a C function to Verilog and print the loop table; nothing is simulated or synthesized.",
     ),
     "lint": _Command("rtlagent.cli.tool_commands", "lint", "Check Verilog without running it."),
     "sim": _Command("rtlagent.cli.tool_commands", "sim", "Simulate Verilog under cocotb tests or a testbench."),

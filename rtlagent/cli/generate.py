@@ -103,7 +103,7 @@ def generate(
     as_json: AsJson = False,
     plain: Plain = False,
 ) -> None:
-    """Turn a specification into Verilog that real tools have judged.
+    """Turn a specification or C into Verilog that real tools have judged.
 
     The model reads the spec, writes a golden model with stimulus and, apart from it, the RTL. Lint,
     elaboration, simulation, synthesis and (for a frequency requirement) place-and-route judge it; what they
