@@ -51,6 +51,8 @@ _NOTHING = (
     "llvm.assume",
     "llvm.experimental.noalias",
     "llvm.donothing",
+    "llvm.trap",
+    "llvm.debugtrap",
     "llvm.var.annotation",
 )
 _COUNT_BITS = 32

@@ -75,6 +75,7 @@ class DebugInfo:
         self._nodes: dict[int, Node] = {}
         self._places: dict[int, Place | None] = {}
         self._files: dict[int, str] = {}
+        self._functions: dict[str, Node] = {}
 
     def node(self, number: int | None) -> Node | None:
         """Return a piece of metadata."""
@@ -171,14 +172,28 @@ class DebugInfo:
                 found.setdefault(name.strip('"'), variable)
         return found
 
+    def c_name(self, linkage_name: str) -> str:
+        """Return a function's name in the source."""
+        node = self.function(linkage_name)
+        return node.text("name") if node is not None else linkage_name
+
+    def function_place(self, linkage_name: str) -> Place | None:
+        """Return where a function is defined."""
+        node = self.function(linkage_name)
+        if node is None or not node.integer("line"):
+            return None
+        file = self.node(node.number("file"))
+        return Place((file.text("filename") if file is not None else "") or self.path, node.integer("line"))
+
     def function(self, linkage_name: str) -> Node | None:
         """Return a function's description."""
-        for number, line in self._lines.items():
-            if line.startswith("DISubprogram") and f'"{linkage_name}"' in line:
-                node = self.node(number)
-                if node is not None and linkage_name == (node.text("linkageName") or node.text("name")):
-                    return node
-        return None
+        if not self._functions:
+            for number, line in self._lines.items():
+                if line.startswith("DISubprogram"):
+                    node = self.node(number)
+                    assert node is not None
+                    self._functions.setdefault(node.text("linkageName") or node.text("name"), node)
+        return self._functions.get(linkage_name)
 
     # --- types
 

@@ -131,6 +131,7 @@ def _scalar_places(node: Node, at: int = 0) -> list[tuple[int, int]]:
 def declare(lowering: FunctionLowering) -> None:
     """Declare a function that stays a function; a pointer that can only lead to one place is no parameter."""
     function, scope, llvm = lowering.function, lowering.scope, lowering.llvm
+    function.place = scope.info.function_place(llvm.name)
     forms: list[Form | None] = []
     for number, argument in enumerate(llvm.arguments):
         name = re.sub(r"\W", "_", argument.name) or f"p{number}"

@@ -84,6 +84,8 @@ def _typed(text: str) -> tuple[str, str]:
             break
         end = closing(rest, attribute.end() - 1) + 1 if attribute[0].endswith("(") else attribute.end()
         rest = rest[end:].lstrip()
+    if rest.startswith(("%", "@")) and '"' not in rest:
+        rest = rest.split(" ", 1)[0]  # without the ordering of an atomic access
     return kind, rest
 
 

@@ -28,7 +28,7 @@ from rtlagent.hls.frontend.llvm import (
 )
 from rtlagent.hls.frontend.llvm_module import Function as LlvmFunction
 from rtlagent.hls.frontend.llvm_module import LlvmModule
-from rtlagent.hls.frontend.llvm_text import read_named_types
+from rtlagent.hls.frontend.llvm_text import UnreadableTextError, read_named_types
 from rtlagent.hls.frontend.objects import Object
 from rtlagent.hls.frontend.operands import Scope
 from rtlagent.hls.frontend.pointers import Numbering
@@ -74,7 +74,11 @@ def lower(source: SourceFile, options: HlsOptions, clang: Clang, remarks: Remark
         text = _compile(marked.text + more, found, language, clang)
     if options.top == "main":
         text = without_arguments(text)
-    return _Lowering(source, options, remarks, marked, found, text).run()
+    try:
+        return _Lowering(source, options, remarks, marked, found, text).run()
+    except UnreadableTextError as error:
+        hint = "write it with plain integers, arrays and structures"
+        raise CSourceError(f"this cannot become hardware ({error})", where=source.path, hint=hint) from error
 
 
 def _compile(text: str, found: TopText | None, language: str, clang: Clang) -> str:
@@ -122,6 +126,7 @@ class _Lowering:
 
     def run(self) -> LoweredC:
         order = call_order(self.functions, self.top, self.first_info)
+        self.markers = read_markers(self.text, self.functions, self.marked.pragmas, self.first_info)
         never, always = self._inline_pragmas()
         # Known callbacks become plain calls once they are inlined.
         always |= {name for name in order if self.functions[name].indirect}
@@ -158,7 +163,11 @@ class _Lowering:
                 if pragma.kind == "inline":
                     (never if "off" in pragma.options else always).add(name)
                 elif pragma.kind == "allocation" and "function" in pragma.options:
-                    never.add(pragma.options.get("instances", ""))
+                    limited = pragma.options.get("instances", "")
+                    never |= {n for n in self.functions if limited in (n, self.first_info.c_name(n))}
+        # A call would keep a loop from being pipelined.
+        inner = (reachable(self.functions, n) for n in self.markers.pipelined if n in self.functions)
+        always |= set().union(*inner) - never
         return never, always
 
     # --- objects and pointers
@@ -239,9 +248,10 @@ class _Lowering:
         depths = {p.options["variable"]: p.number_of("depth") or 0 for p in self.marked.pragmas if p.kind == "stream"}
         streams = Streams(depths, memories.unique)
         made: list[Function] = []
+        taken = {self.options.top}
         lowerings: list[FunctionLowering] = []
         for llvm in functions:
-            function = Function(self.options.top if llvm.name == self.top else re.sub(r"\W", "_", llvm.name))
+            function = Function(self.options.top if llvm.name == self.top else self._function_name(llvm.name, taken))
             lowering = FunctionLowering(scope, streams, llvm, function)
             if llvm.name == self.top:
                 declare_top(lowering, parameters, self.info, self._top_place())
@@ -262,6 +272,15 @@ class _Lowering:
         self._directives(module, lowerings, things, points_to, streams.names)
         check(module)
         return LoweredC(module, describe(parameters, points_to.objects, self.info))
+
+    def _function_name(self, name: str, taken: set[str]) -> str:
+        """Return the C name of a function, with a number if another has it already."""
+        wish = made = re.sub(r"\W", "_", self.info.c_name(name))
+        number = 2
+        while made in taken:
+            made, number = f"{wish}_{number}", number + 1
+        taken.add(made)
+        return made
 
     def _check_overlaps(
         self, llvm: LlvmModule, parameters: list[Parameter], points_to: PointsTo, stored: set[Memory | None]
@@ -295,7 +314,7 @@ class _Lowering:
         streams: frozenset[str],
     ) -> None:
         labels = loop_labels(self.marked.text)
-        marked = read_markers(self.text, self.functions, self.marked.pragmas, self.first_info)
+        marked = self.markers.marked
         functions = [lowering.llvm for lowering in lowerings]
         variables = pragma_targets.Variables(things, points_to, functions, self.info)
         directives = Directives(module, variables.memories, variables.names, streams, self.remarks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from rtlagent.hls.frontend.debug_info import DebugInfo
 from rtlagent.hls.frontend.directives import Marked
@@ -69,33 +70,51 @@ class Variables:
         return set() if led_to is not None else None
 
 
+@dataclass
+class Markers:
+    """The markers in the text before anything was inlined."""
+
+    marked: dict[int, Marked] = field(default_factory=dict)
+    """By the pragmas' numbers."""
+    pipelined: set[str] = field(default_factory=set)
+    """Functions that are called in loops, or from functions, that a pragma pipelines."""
+
+
 def read_markers(
     text: str, functions: Mapping[str, TextFunction], pragmas: Iterable[Pragma], info: DebugInfo
-) -> dict[int, Marked]:
-    """Return where each pragma's marker stands in the text before anything was inlined."""
+) -> Markers:
+    """Read where each pragma's marker stands."""
     by_number = {p.number: p for p in pragmas}
-    found: dict[int, Marked] = {}
+    found = Markers()
     if not by_number:
         return found
     for function in LlvmModule(text).functions:
-        if not functions[function.name].markers:
-            continue
-        described = info.function(function.name)
-        name = described.text("name") if described is not None else function.name
-        cyclic = _on_cycles(function)
-        for block in function.blocks:
-            for ins in block.instructions:
-                callee = ins.operands[-1].name if ins.opcode == "call" else ""
-                if callee.startswith(MARKER):
-                    number = int(callee.removeprefix(MARKER))
-                    found[number] = Marked(by_number[number], name, block in cyclic)
+        if functions[function.name].markers:
+            _read_function(found, function, by_number, info)
     return found
 
 
-def _on_cycles(function: Function) -> set[Block]:
-    """Return the blocks that can be reached from themselves."""
+def _read_function(found: Markers, function: Function, pragmas: Mapping[int, Pragma], info: DebugInfo) -> None:
+    cycles = _cycles(function)
+    for block in function.blocks:
+        for callee in _callees(block):
+            if not callee.startswith(MARKER):
+                continue
+            pragma = pragmas[int(callee.removeprefix(MARKER))]
+            found.marked[pragma.number] = Marked(pragma, info.c_name(function.name), block in cycles[block])
+            if pragma.kind == "pipeline" and "off" not in pragma.options:
+                inside = cycles[block] or set(function.blocks)
+                found.pipelined |= {name for b in inside for name in _callees(b)}
+
+
+def _callees(block: Block) -> list[str]:
+    return [ins.operands[-1].name for ins in block.instructions if ins.opcode == "call"]
+
+
+def _cycles(function: Function) -> dict[Block, set[Block]]:
+    """Return for each block the blocks that are on a cycle with it."""
     following = {b: [o for o in b.instructions[-1].operands if isinstance(o, Block)] for b in function.blocks}
-    cyclic: set[Block] = set()
+    reached: dict[Block, set[Block]] = {}
     for start in function.blocks:
         seen: set[Block] = set()
         waiting = list(following[start])
@@ -104,6 +123,5 @@ def _on_cycles(function: Function) -> set[Block]:
             if block not in seen:
                 seen.add(block)
                 waiting += following[block]
-        if start in seen:
-            cyclic.add(start)
-    return cyclic
+        reached[start] = seen
+    return {b: {o for o in seen if b in reached[o]} for b, seen in reached.items()}
