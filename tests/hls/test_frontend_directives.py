@@ -219,3 +219,27 @@ def test_pragmas_can_be_left_out() -> None:
         "void f(int a[8]) { for (int i = 0; i < 8; i++) {\n#pragma HLS pipeline\n a[i]++; } }", use_pragmas=False
     )
     assert loop(found, "loop_1").pipeline_ii is None
+
+
+def test_what_a_pipelined_loop_calls_is_inlined() -> None:
+    body = " ".join(f"x = x * {k} + (x >> {k % 7 + 1}); x ^= {k * 77};" for k in range(1, 40))
+    text = f"static int g(int x) {{ {body} return x; }}\nint f(int a[8]) {{ int s = g(3) + g(4);\nfor (int i = 0; i < 8; i++) {{\n%s s += g(a[i]); }} return s + g(s) + g(s + 1); }}"
+    assert [x.name for x in lowered(text % "").module.functions] == ["f", "g"]
+    assert [x.name for x in lowered(text % "\n#pragma HLS pipeline\n").module.functions] == ["f"]
+
+
+def test_shared_functions_of_cpp_have_their_names() -> None:
+    found = lowered(
+        """
+        namespace n { static int g(int x) {
+        #pragma HLS inline off
+            return x * x; } }
+        static int g(short x) {
+        #pragma HLS inline off
+            return x + 1; }
+        int f(int x) { return n::g(x) + g((short)x) + n::g(x + 1) + g((short)3); }
+        """,
+        language="c++",
+    )
+    assert [x.name for x in found.module.functions] == ["f", "g_2", "g"]
+    assert found.module.functions[1].place is not None

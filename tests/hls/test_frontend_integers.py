@@ -1,7 +1,9 @@
 """Integer arithmetic of C as gcc computes it."""
 
 import pytest
-from native_differential import assert_as_gcc
+from native_differential import assert_as_gcc, lowered
+
+from rtlagent.hls.interpret import interpret
 
 TYPES = (
     "signed char",
@@ -177,3 +179,47 @@ def test_wide_integers() -> None:
 def test_results_of_every_width() -> None:
     for kind in TYPES:
         assert_as_gcc(f"{kind} f(int a, {kind} b) {{ return ({kind})(a * 3 + b); }}", calls=5)
+
+
+def test_saturating_builtins() -> None:
+    found = lowered(
+        """
+        void f(signed char a, signed char b, unsigned c, unsigned d, int out[4]) {
+            out[0] = __builtin_elementwise_add_sat(a, b); out[1] = __builtin_elementwise_sub_sat(a, b);
+            out[2] = (int)__builtin_elementwise_add_sat(c, d); out[3] = (int)__builtin_elementwise_sub_sat(c, d);
+        }
+        """
+    )
+    for a, b in ((100, 100), (-100, 100), (5, -7), (-128, -128)):
+        for c, d in ((0xFFFFFFFF, 2), (3, 4), (9, 4)):
+            memories = {"out": [0] * 4}
+            interpret(found.module, {"a": a, "b": b, "c": c, "d": d}, memories)
+            want = [max(-128, min(127, a + b)), max(-128, min(127, a - b)), min(0xFFFFFFFF, c + d), max(0, c - d)]
+            assert memories["out"] == [x & 0xFFFFFFFF for x in want]
+
+
+def test_atomic_accesses_are_plain_ones() -> None:
+    assert_as_gcc(
+        """
+        static _Atomic int counter; static int plain;
+        int f(int x) {
+            int y = counter;
+            counter = y + x;
+            __atomic_store_n(&plain, y ^ x, __ATOMIC_SEQ_CST);
+            return __atomic_load_n(&plain, __ATOMIC_ACQUIRE) + counter;
+        }
+        """
+    )
+
+
+def test_traps_and_hints_are_nothing() -> None:
+    assert_as_gcc(
+        """
+        int f(int x) {
+            if (x == 12345) __builtin_trap();
+            if (__builtin_constant_p(x)) return 1;
+            __builtin_assume_aligned((void *)0, 4);
+            return __builtin_expect(x > 3, 1) ? x : -x;
+        }
+        """
+    )

@@ -116,3 +116,10 @@ def test_one_array_under_two_names() -> None:
     lowered(reading)
     outer = "int g[4]; void f(int a[4]) { g[1] = a[0]; }\nint main(void) {\n  f(g);\n  return g[1];\n}"
     assert refusal(outer).message == "this call hands over one array as a and g, and hardware keeps them apart"
+
+
+def test_vectors_are_refused_with_a_hint() -> None:
+    text = "typedef int v4 __attribute__((vector_size(16)));\nint f(int x) {\n  v4 a = {x, 1, 2, 3}, b = a * a;\n  return b[x & 3];\n}"
+    error = refusal(text)
+    assert error.where.startswith("k.c")
+    assert "plain integers" in error.hint
