@@ -5,7 +5,8 @@ RtlagentError                  exit code  meaning
 ├── UsageError                     2      the user's input is wrong; nothing was spent
 │   ├── SpecError                  2      a spec file is wrong (has a line)
 │   ├── CSourceError               2      C that does not compile, or cannot become hardware (has a line)
-│   └── ConfigError                2      rtlagent.toml, environment or flags are wrong
+│   ├── ConfigError                2      rtlagent.toml, environment or flags are wrong
+│   └── BaselineError              2      the design that another is compared with is wrong
 ├── LimitError                     3      a budget was reached; the best candidate is kept
 ├── ToolError                      4      a tool is missing, broke, or printed nonsense
 │   ├── ToolMissingError           4      not installed; the message has the install line
@@ -25,6 +26,7 @@ A wrong *design* is not an error: it is a verdict (exit code 1).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 EXIT_PASS = 0
 EXIT_FAIL = 1
@@ -72,6 +74,18 @@ class CSourceError(UsageError):
 
 class ConfigError(UsageError):
     """rtlagent.toml, an environment variable or a flag has a wrong value."""
+
+
+class BaselineError(UsageError):
+    """The reference of a comparison cannot be elaborated.
+
+    Attributes:
+        diagnostics: Everything that is wrong with it, as types.Diagnostic.
+    """
+
+    def __init__(self, message: str, *, diagnostics: tuple[Any, ...], where: str = "", hint: str = "") -> None:
+        super().__init__(message, where=where, hint=hint)
+        self.diagnostics = diagnostics
 
 
 class LimitError(RtlagentError):

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from rtlagent import __version__
 from rtlagent.config import ToolConfig
 from rtlagent.conformance import interface_problems, paths_of_tests, protected_paths, unmet_by_steps
-from rtlagent.errors import CSourceError, UsageError
+from rtlagent.errors import BaselineError, CSourceError, UsageError
 from rtlagent.grading import FUNCTION_STEPS, Grader
 from rtlagent.spec import ROUTED_TARGETS
 from rtlagent.tools.toolchain import tool_versions
@@ -259,7 +259,7 @@ class Verifier:
 
     def _equiv(self, candidate: Candidate, spec: Spec) -> StepResult:
         def run(keep: Path) -> StepResult:
-            from rtlagent.tools.formal import BaselineError, equiv
+            from rtlagent.tools.formal import equiv
 
             try:
                 return equiv(

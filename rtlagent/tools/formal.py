@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rtlagent.config import Limits, ToolConfig
-from rtlagent.errors import SandboxError, ToolError, ToolMissingError, UsageError
+from rtlagent.errors import BaselineError, SandboxError, ToolError, ToolMissingError, UsageError
 from rtlagent.tools import elaboration, miter, model_checker, yosys
 from rtlagent.tools import netlist as netlists
 from rtlagent.tools.counterexample import Counterexample, read_counterexample
@@ -28,21 +28,6 @@ _QUICK_S = 20.0
 _PDR_S = 40.0
 # What an existing design may have without being beyond comparison.
 _TOLERATED = frozenset({"UNDRIVEN"})
-
-
-class BaselineError(UsageError):
-    """The reference of a comparison cannot be elaborated.
-
-    Attributes:
-        diagnostics: What is wrong with it.
-    """
-
-    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
-        first, *rest = diagnostics
-        message = "\n".join([f"the reference cannot be elaborated: {first.message}", *map(str, rest)])
-        hint = first.hint or "give a reference that rtlagent synth takes"
-        super().__init__(message, where=f"{first.path}:{first.line}" if first.path else "", hint=hint)
-        self.diagnostics = diagnostics
 
 
 def equiv(
@@ -91,8 +76,8 @@ def equiv(
         config: how tools are run; `limits.wall_s` bounds the whole comparison, and its end is UNPROVEN.
 
     Raises:
-        UsageError: no Verilog file, a name that cannot be one, a reset that is no input; or the reference
-            cannot be elaborated, of which no new version is guilty.
+        UsageError: no Verilog file, a name that cannot be one, a reset that is no input.
+        BaselineError: the reference cannot be elaborated, of which no new version is guilty.
         SandboxError, ToolMissingError: Yosys could not be started.
     """
     start = time.monotonic()
@@ -273,10 +258,18 @@ def _refusal(name: str, done: Elaborated) -> StepResult | None:
     if done.status is Status.ERROR:
         return StepResult(_STEP, Status.ERROR, errors, detail=f"Yosys broke on the {side}")
     if name == "gold":
-        raise BaselineError(errors)
+        raise _wrong_reference(errors)
     if all(d.code == "YOSYS_UNSUPPORTED" for d in errors):
         return replace(_unproven("Yosys cannot read the new version", ""), diagnostics=errors)
     return StepResult(_STEP, Status.FAIL, errors, detail=f"the {side} cannot be elaborated")
+
+
+def _wrong_reference(errors: tuple[Diagnostic, ...]) -> BaselineError:
+    first, *rest = errors
+    message = "\n".join([f"the reference cannot be elaborated: {first.message}", *map(str, rest)])
+    where = f"{first.path}:{first.line}" if first.path else ""
+    hint = first.hint or "give a reference that rtlagent synth takes"
+    return BaselineError(message, diagnostics=errors, where=where, hint=hint)
 
 
 def _place_restored(module: Module, done: Elaborated) -> Module:

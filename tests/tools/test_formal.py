@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rtlagent.config import ToolConfig
-from rtlagent.errors import UsageError
-from rtlagent.tools.formal import BaselineError, equiv
+from rtlagent.errors import BaselineError, UsageError
+from rtlagent.tools.formal import equiv
 from rtlagent.types import Reset, SourceFile, Status, StepResult
 
 ADDER = "module top(input [15:0] a, b, input c, output [16:0] s);\n  assign s = a + b + c;\nendmodule\n"
