@@ -45,9 +45,10 @@ def test_constant_subscripts_between_others() -> None:
     assert [level.index for level in spot.levels] == [0, 2, 0]
 
 
-def test_a_row_is_walked_within_and_a_matrix_across() -> None:
-    row = Reach().with_stride(typed(24, 4)).with_stride(walk(4))
-    assert settled(MATRIX, row)[0] == MATRIX
+def test_a_row_stays_a_row_where_the_walk_is_bounded() -> None:
+    row = Reach().with_stride(typed(24, 4))
+    assert settled(MATRIX, row.with_stride(typed(4, 6)))[0] == MATRIX
+    assert settled(MATRIX, row.with_stride(walk(4)))[0] == Array(24, INT)
     assert settled(MATRIX, Reach().with_stride(walk(4)))[0] == Array(24, INT)
     bounded = Reach().with_stride(typed(4, 6))
     assert settled(MATRIX, bounded)[0] == MATRIX

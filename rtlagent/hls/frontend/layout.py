@@ -162,9 +162,10 @@ class _Descent:
         if outer_counts and any(s.kind is Kind.AGAIN or (s.kind is Kind.WALK and index) for s in here):
             raise Conflict(tuple(self.path[:-1]), 0)
         if node.count > 1:
-            begins = not here and index == 0 and self.reach.limit == 0
+            # A pointer into a field stays in the field, any other may go on into the next element.
+            free = self.reach.limit == 0 or self.reach.limit > size
             leads_out = any(
-                s.kind is Kind.DYNAMIC or (s.kind is Kind.WALK and begins) or (s.extent and rest + s.extent > size)
+                s.kind is Kind.DYNAMIC or (s.kind is Kind.WALK and free) or (s.extent and rest + s.extent > size)
                 for s in inner
             )
             if leads_out:
