@@ -21,6 +21,7 @@ _ENDED = {
     "model": "ERROR: the model failed",
 }
 _MAX_DETAIL = 40
+_MAX_WARNINGS = 10
 
 
 def print_report(report: RunReport, folder: Path, copied: Sequence[Path], stream: TextIO) -> None:
@@ -38,7 +39,7 @@ def print_report(report: RunReport, folder: Path, copied: Sequence[Path], stream
     if report.reason:
         lines.append(f"reason: {report.reason}")
     if report.hls is not None and verdict:
-        lines += _failure_lines(verdict)
+        lines += [*_failure_lines(verdict), *_warning_lines(verdict)]
     if report.hls is None:
         lines.append(f"model: {usage_text(report.record.usage)}; iterations: {report.record.iterations}")
     elif len(report.attempts) > 1:
@@ -81,7 +82,19 @@ def _failure_lines(verdict: Verdict) -> list[str]:
         return []
     lines = failing.detail.splitlines() or [str(d) for d in failing.diagnostics if d.severity is Severity.ERROR]
     more = [f"... {len(lines) - _MAX_DETAIL} lines more in report.json"] if len(lines) > _MAX_DETAIL else []
-    return [f"  {line}".rstrip() for line in [*lines[:_MAX_DETAIL], *more]]
+    hints = dict.fromkeys(d.hint for d in failing.diagnostics if d.severity is Severity.ERROR and d.hint)
+    return [f"  {line}".rstrip() for line in [*lines[:_MAX_DETAIL], *more]] + [f"hint: {h}" for h in hints]
+
+
+def _warning_lines(verdict: Verdict) -> list[str]:
+    """Quote the warnings about the C itself; those about the Verilog are the compiler's concern."""
+    found = [d for s in verdict.steps if s.step in ("csim", "cosim") for d in s.diagnostics]
+    warnings = [d for d in found if d.severity is Severity.WARNING]
+    more = (
+        [f"... {len(warnings) - _MAX_WARNINGS} warnings more in report.json"] if len(warnings) > _MAX_WARNINGS else []
+    )
+    places = [f"{d.path}:{d.line}" if d.line else d.path for d in warnings[:_MAX_WARNINGS]]
+    return [*(f"{p}: warning: {d.message}" for p, d in zip(places, warnings, strict=False)), *more]
 
 
 def _gate_lines(verdict: Verdict) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from rtlagent.errors import CSourceError
 from rtlagent.types import Diagnostic, LoopReport, Metrics, SourceFile
 
 from .bind import bind
@@ -17,6 +18,9 @@ from .honoured import latency_wishes, warn_latency, warn_unfollowed
 from .interface import Interface
 from .ir import Memory, Module
 from .options import Clang, HlsOptions, Remarks
+
+_MOST_ELEMENTS, _MOST_BITS = 1 << 21, 1 << 26
+"""Of an array; the largest 7-series part holds 68 Mbit in block RAM."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ def compile_c(source: SourceFile, options: HlsOptions, clang: Clang) -> HlsResul
     with _without_collection():
         lowered = lower(source, options, clang, remarks)
         module = lowered.module
+        _check_sizes(module, source.path)
         after("frontend", module)
         warn_unfollowed(module, remarks)
         wishes = latency_wishes(module)
@@ -90,6 +95,17 @@ def compile_c(source: SourceFile, options: HlsOptions, clang: Clang) -> HlsResul
         diagnostics=tuple(remarks.diagnostics),
         dump="\n".join(dumped),
     )
+
+
+def _check_sizes(module: Module, path: str) -> None:
+    """Refuse arrays that no chip holds; each element of an array is handled here, too."""
+    for memory in module.memories:
+        if memory.depth <= _MOST_ELEMENTS and memory.depth * memory.width <= _MOST_BITS:
+            continue
+        where = f"{memory.place.path}:{memory.place.line}" if memory.place else path
+        what = f"{memory.argument or memory.name} has {memory.depth} elements of {memory.width} bits"
+        hint = f"at most {_MOST_ELEMENTS} elements and {_MOST_BITS >> 20} Mbit fit; work on a part of it at a time"
+        raise CSourceError(f"{what}: more than a chip holds", where=where, hint=hint)
 
 
 def _after_start(states: int | None) -> int | None:

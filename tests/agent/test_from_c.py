@@ -330,6 +330,19 @@ def test_a_pragma_where_no_statement_can_stand_is_named(tmp_path: Path) -> None:
     assert caught.value.where == "scale.c:3"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "static char big[1 << 22]; int scale(int i) { return big[i]++; }",
+        "int scale(int big[1 << 22]) { return big[3]; }",
+    ],
+)
+def test_an_array_that_no_chip_holds_is_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(CSourceError, match=r"big has 4194304 elements of .* bits: more than a chip holds") as caught:
+        compile_spec(spec_of(tmp_path, text), ToolConfig())
+    assert caught.value.where == "scale.c:1"
+
+
 def test_c_that_is_too_large_is_wrong_input(tmp_path: Path) -> None:
     text = "int scale(int i) { static long a[1ll << 40]; a[i] = 1; return a[i + 1]; }\n"
     with pytest.raises(CSourceError, match="scale is too large for the compiler"):

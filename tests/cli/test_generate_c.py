@@ -100,6 +100,13 @@ def test_a_killed_run_goes_on(dot: Path) -> None:
     assert "PASS: dot" in done.stdout
 
 
+def test_warnings_about_the_c_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "k.c").write_text("int f(int a) { return a + 1; }\nint main(void) { return 0; }\n")
+    done = run("generate", "k.c", "--target", "generic", "--simulator", "icarus", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "\nk.c: warning: main() does not call f(), so calls are generated\n" in done.stdout
+
+
 def test_an_interrupted_run_says_how_to_go_on(dot: Path) -> None:
     command = [PROGRAM, "generate", "src/dot.c", "--target", "generic", "--json"]
     process = subprocess.Popen(command, cwd=dot, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
