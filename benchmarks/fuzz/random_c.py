@@ -66,7 +66,8 @@ def generate(seed: int) -> str:
     # Every third program has 64-bit arithmetic, every second no pointers to pointers: different corners each.
     options = [o for o in _OPTIONS if o != "--no-math64" or seed % 3]
     command = ["csmith", "--seed", str(seed), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    with tempfile.TemporaryDirectory(prefix="rtlagent-fuzz-") as folder:  # csmith leaves a platform.info where it runs
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 def _includes() -> tuple[SourceFile, ...]:

@@ -167,7 +167,7 @@ def test_an_endless_program_is_a_timeout(tool_config: ToolConfig) -> None:
 @pytest.mark.parametrize("target", ["getpid()", "-1"])
 def test_a_program_that_kills_itself_is_no_timeout(target: str, tool_config: ToolConfig) -> None:
     head = "#include <signal.h>\n#include <unistd.h>\nint f(int a) { return a; }\n"
-    text = f"{head}int main(void) {{ f(1); kill({target}, SIGKILL); return 0; }}"
+    text = f"{head}int main(void) {{ f(1); kill({target}, SIGKILL); for (;;) pause(); }}"
     found = record(text, tool_config, scalar("a"))
     assert found.status is Status.FAIL
     assert found.problem == "the C program was ended by SIGKILL (it used too much memory, or killed itself)"
