@@ -264,7 +264,8 @@ class LoopDirectives:
     trip_max: int | None = None
     """From loop_tripcount; only for reports."""
     independent: tuple[str, ...] = ()
-    """Names of arrays said to carry no dependence between iterations; `*`: all."""
+    """Names of arrays said to carry no dependence between iterations; `*`: all. With `:raw`, `:war` or `:waw` after the
+    name only that kind is meant."""
     latency_min: int | None = None
     latency_max: int | None = None
     dataflow: bool = False

@@ -101,6 +101,12 @@ def test_pragma_independent_drops_what_is_between_iterations() -> None:
     assert found(body, head='independent=["b"]') == found(body)
 
 
+def test_pragma_independent_may_speak_of_one_direction() -> None:
+    body = "  %k = load 32 b[%i]\n  %v = load 32 a[%k]\n  store a[%k] = %v"
+    assert found(body, head='independent=["a:raw"]') == {("load2", "store1", 0), ("load2", "store1", 1)}
+    assert found(body, head='independent=["*:war"]') == {("load2", "store1", 0), ("store1", "load2", 1)}
+
+
 def test_measured_distances_hold_for_what_follows_a_store() -> None:
     body = "  %k = load 32 b[%i]\n  %v = load 32 a[%k]\n  store a[%k] = %v"
     expected = {("load2", "store1", 0), ("store1", "load2", 4), ("load2", "store1", 1)}

@@ -62,6 +62,26 @@ def flattened(text: str, remarks: Remarks | None = None) -> Module:
     return module
 
 
+@pytest.mark.parametrize(
+    ("inner", "outer", "loops"),
+    [
+        ('independent=["c"]', "", 2),
+        ('independent=["c"]', 'independent=["c:raw"]', 2),
+        ('independent=["c:raw"]', 'independent=["c"]', 1),
+        ('independent=["c:raw"]', 'independent=["*:raw"]', 1),
+        ("", 'independent=["c"]', 1),
+    ],
+)
+def test_a_dependence_pragma_of_the_inner_loop_says_nothing_of_the_outer(inner: str, outer: str, loops: int) -> None:
+    text = MATMUL.replace("pipeline_ii=1", f"pipeline_ii=1 {inner}").replace('label="j"', f'label="j" {outer}')
+    text = text.replace('li: label="i"', 'li: label="i" flatten=false')
+    module = flattened(text)
+    assert_same(text, module)
+    found = list(find_loops(module.top))
+    assert len(found) == loops + 1
+    assert all(loop.header.directives.independent == () for loop in found) or inner
+
+
 def test_three_loops_become_one() -> None:
     module = flattened(MATMUL)
     assert_same(MATMUL, module)

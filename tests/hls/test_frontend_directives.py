@@ -53,6 +53,28 @@ def test_directives_of_a_loop() -> None:
     assert not warnings(found)
 
 
+def test_dependence_with_a_direction() -> None:
+    found = lowered(
+        """\
+        void f(int a[16], const int k[16]) {
+            for (int i = 0; i < 16; i++) {
+        #pragma HLS dependence variable=a inter RAW false
+                a[k[i]] += a[i];
+            }
+            for (int i = 0; i < 16; i++) {
+        #pragma HLS dependence type=inter direction=WAR dependent=false
+        #pragma HLS dependence variable=a direction=sideways false
+                a[k[i]] += a[i];
+            }
+        }
+        """
+    )
+    assert loop(found, "loop_2").independent == ("a:raw",)
+    assert loop(found, "loop_6").independent == ("*:war",)
+    (warning,) = warnings(found)
+    assert "sideways" in warning
+
+
 def test_labels_and_places() -> None:
     found = lowered(
         "int f(int n) {\n  int s = 0;\n  sum:\n  while (n > 0) {\n    s += n--;\n  }\n  do s ^= n++; while (n < 5);\n  return s;\n}"

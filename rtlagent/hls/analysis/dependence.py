@@ -29,6 +29,7 @@ READ_AFTER_WRITE = "read after write"
 WRITE_AFTER_READ = "write after read"
 WRITE_AFTER_WRITE = "write after write"
 STREAM = "stream order"
+_DIRECTIONS = {"raw": READ_AFTER_WRITE, "war": WRITE_AFTER_READ, "waw": WRITE_AFTER_WRITE}
 
 _Forms = tuple[Affine, ...]
 
@@ -80,9 +81,10 @@ class Dependences:
             trips = directives.known_trips
         motion = _Motion(loop, None if trips is None else trips - 1)
         for memory, accesses in _accesses(block).items():
-            named = independent & {"*", memory.name, memory.argument}
-            if _is_written(accesses) and not named:
-                found += self._across(accesses, motion, distances.get(memory.name, 1))
+            absent = _said_absent(memory, independent)
+            if _is_written(accesses) and len(absent) < len(_DIRECTIONS):
+                across = self._across(accesses, motion, distances.get(memory.name, 1))
+                found += [d for d in across if d.kind not in absent]
         return found + _streams_across(block)
 
     # One iteration
@@ -171,6 +173,14 @@ class Dependences:
                     break
             before.append(op)
         return found
+
+
+def _said_absent(memory: Memory, independent: set[str]) -> set[str]:
+    """Return the kinds of dependence between iterations that a pragma rules out for a memory."""
+    names = {"*", memory.name, memory.argument}
+    if independent & names:
+        return set(_DIRECTIONS.values())
+    return {kind for said, kind in _DIRECTIONS.items() if any(f"{name}:{said}" in independent for name in names)}
 
 
 def _accesses(block: Block) -> dict[Memory, list[Op]]:

@@ -12,6 +12,7 @@ from rtlagent.hls.options import Remarks
 from rtlagent.hls.pragmas import Pragma
 
 _STORAGE = {"bram": "bram", "uram": "bram", "lutram": "lutram", "srl": "lutram", "register": "register", "auto": None}
+_DIRECTIONS = ("raw", "war", "waw")
 _LOOP = frozenset({"pipeline", "unroll", "loop_tripcount", "loop_flatten", "dependence", "latency", "dataflow"})
 _PORT_MODES = frozenset({"ap_none", "ap_vld", "ap_memory", "s_axilite", "bram"})
 _CONTROL_MODES = frozenset({"ap_ctrl_hs", "ap_ctrl_none", "s_axilite"})
@@ -170,7 +171,13 @@ class Directives:
         if memories is None:
             self._unknown(pragma, variable)
             return
+        direction = options.get("direction", "").lower() or next((d for d in _DIRECTIONS if d in options), "")
+        if direction and direction not in _DIRECTIONS:
+            self._ignore(pragma, f"there is no direction {direction!r}: RAW, WAR or WAW")
+            return
         names = {m.name for m in memories} if variable != "*" else {"*"}
+        if direction:
+            names = {f"{name}:{direction}" for name in names}
         loop.independent = tuple(sorted({*loop.independent, *names}))
 
     def _unknown(self, pragma: Pragma, variable: str) -> None:

@@ -149,6 +149,10 @@ class _Flattening:
         """Flatten; return why it was not done, else an empty string."""
         if any(op.opcode in SIDE_EFFECTS and op.opcode is not Opcode.STORE for op in self.before + self.after):
             return "the code around the inner loop reads or writes a stream"
+        inner, outer = ((loop.header.directives or LoopDirectives()).independent for loop in (self.inner, self.outer))
+        if not all(_covered(name, outer) for name in inner):
+            # From one iteration of the outer loop to the next there may well be dependences.
+            return "the dependence pragma speaks of the inner loop alone"
         condition = self._build()
         worse = self._worse(options, condition)
         if worse:
@@ -360,6 +364,12 @@ def memory_ii(block: Block, period: float) -> int:
     return least
 
 
+def _covered(said: str, by: tuple[str, ...]) -> bool:
+    """Tell whether what a dependence pragma says of one loop is said of another, too."""
+    name, _, direction = said.partition(":")
+    return not {said, name, "*", f"*:{direction}"}.isdisjoint(by)
+
+
 def _joined(outer: Loop, inner: Loop) -> LoopDirectives:
     """Return the directives of the flat loop."""
     a = outer.header.directives or LoopDirectives()
@@ -382,7 +392,7 @@ def _joined(outer: Loop, inner: Loop) -> LoopDirectives:
         trip_max=times(
             a.trip_max if a.trip_max is not None else trips[0], b.trip_max if b.trip_max is not None else trips[1]
         ),
-        independent=tuple(dict.fromkeys((*a.independent, *b.independent))),
+        independent=tuple(n for n in b.independent if _covered(n, a.independent)),
         latency_min=a.latency_min,
         latency_max=a.latency_max,
         known_trips=times(trips[0], trips[1]),

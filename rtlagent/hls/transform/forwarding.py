@@ -226,7 +226,8 @@ def _blocking(block: Block, directives: LoopDirectives, period: float) -> dict[M
 
     With each, how many iterations back stored values are needed for the chain alone to bound the initiation interval.
     """
-    if "*" in directives.independent:
+    independent = {name.removesuffix(":raw") for name in directives.independent}
+    if "*" in independent:
         return {}
     found: dict[Memory, int] = {}
     known: dict[Memory, int] | None = None
@@ -235,7 +236,7 @@ def _blocking(block: Block, directives: LoopDirectives, period: float) -> dict[M
         accesses = [op for op in block.ops if op.memory is memory]
         stores = [op for op in accesses if op.opcode is Opcode.STORE]
         loads = [op for op in accesses if op.opcode is Opcode.LOAD]
-        if len(stores) != 1 or not loads or accesses[-1] is not stores[0] or memory.name in directives.independent:
+        if len(stores) != 1 or not loads or accesses[-1] is not stores[0] or memory.name in independent:
             continue
         if not memory.dims or memory.storage == "register":
             continue
