@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rtlagent.hls.ir import DIVISIONS, Block, Const, Function, Memory, MemoryKind, Module, Op, Opcode
+from rtlagent.hls.schedule.multiplier import shape
 from rtlagent.hls.schedule.plan import FunctionPlan
 from rtlagent.hls.schedule.sequential import waiting_op
 
 _FREE_MULTIPLIERS = 8
 """So many multiplications keep a unit of their own before sharing begins."""
+_DSP_BITS = 18
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,8 @@ def _bind_dividers(module: Module, plans: dict[Function, FunctionPlan], binding:
 
 
 def _bind_multipliers(module: Module, plans: dict[Function, FunctionPlan], binding: Binding) -> None:
-    """Share by first fit: operations of one width and latency that never issue in the same cycle."""
-    groups: dict[tuple[int, int, int], list[tuple[Op, Block, int]]] = {}
+    """Share by first fit: operations of one shape and latency that never issue in the same cycle."""
+    groups: dict[tuple[int, ...], list[tuple[Op, Block, int]]] = {}
     limit = min((f.allocation["mul"] for f in module.functions if "mul" in f.allocation), default=None)
     for function in module.functions:
         for block in function.blocks:
@@ -91,8 +93,8 @@ def _bind_multipliers(module: Module, plans: dict[Function, FunctionPlan], bindi
                 if op.opcode is Opcode.MUL and not any(isinstance(a, Const) for a in op.args):
                     slot = plan.slots[op]
                     cycle = slot.cycle % plan.ii if plan.ii else slot.cycle
-                    groups.setdefault((op.width, slot.latency, slot.limb), []).append((op, block, cycle))
-    for (width, latency, limb), members in groups.items():
+                    groups.setdefault((op.width, slot.latency, slot.limb, *_dsps(op)), []).append((op, block, cycle))
+    for (width, latency, limb, *_), members in groups.items():
         if limit is None and len(members) <= _FREE_MULTIPLIERS:
             continue
         units: list[tuple[list[Op], set[tuple[Block, int]]]] = []
@@ -108,6 +110,12 @@ def _bind_multipliers(module: Module, plans: dict[Function, FunctionPlan], bindi
                 unit[0].append(op)
                 unit[1].add(time)
         binding.multipliers += [MultiplierUnit(width, latency, tuple(ops), limb) for ops, _ in units if len(ops) > 1]
+
+
+def _dsps(op: Op) -> tuple[int, int]:
+    """Return by how many DSPs a product is covered, along each operand: a wider one would cost a small one dear."""
+    a, b = shape(op)
+    return -(-a // _DSP_BITS), -(-b // _DSP_BITS)
 
 
 def _bind_ports(module: Module, plans: dict[Function, FunctionPlan], binding: Binding) -> None:

@@ -213,7 +213,8 @@ class MemoryWriter:
         style = ""
         if memory.storage == "bram":
             style = '(* ram_style = "block" *) '
-        elif memory.storage == "lutram":
+        elif memory.storage == "lutram" and self.stores and memory.init is None:
+            # LUT RAM has no contents to start with on some chips, and what is never written is plain logic.
             style = '(* ram_style = "distributed" *) '
         self._sheet.declarations.append(f"{style}reg {vector(memory.width)}{name} [0:{memory.depth - 1}];")
         if memory.init is not None:

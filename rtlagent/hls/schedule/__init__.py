@@ -35,7 +35,7 @@ def schedule(module: Module, options: HlsOptions, remarks: Remarks) -> dict[Func
         options: Target and clock.
         remarks: Gets a warning for each loop that could not be pipelined as asked.
     """
-    choose_storage(module, options.target)
+    choose_storage(module, options.target, remarks)
     for function in module.functions:
         for block in function.blocks:
             if _wants_pipeline(block):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from rtlagent.hls.ir import Const, Memory, MemoryKind, Module, Op
+from rtlagent.hls.options import Remarks
 
 from .technology import TECHNOLOGIES, Technology
 
@@ -86,7 +87,7 @@ def ports_of(memory: Memory, technology: Technology) -> Ports:
     return Ports(memory.ports, None, None)
 
 
-def choose_storage(module: Module, target: str) -> None:
+def choose_storage(module: Module, target: str, remarks: Remarks) -> None:
     """Decide what each memory inside the module is built of; fills in `Memory.built_of`."""
     technology = TECHNOLOGIES[target]
     variable: set[Memory] = set()
@@ -97,6 +98,10 @@ def choose_storage(module: Module, target: str) -> None:
         if memory.kind is MemoryKind.PARAM:
             continue
         asked = _plain_name(memory.storage)
+        if asked == "lutram" and not technology.has_lutram and memory.kind is not MemoryKind.ROM:
+            text = f"{technology.name} has no LUT RAM: {memory.name} is built of what suits its size"
+            remarks.warn("BIND_STORAGE", text, memory.place)
+            asked = memory.storage = None
         memory.built_of = asked or _by_size(memory, technology, constant=memory not in variable)
 
 

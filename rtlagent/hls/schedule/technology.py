@@ -63,6 +63,8 @@ class Technology:
     """Greatest writable memory that is built of lookup tables by default."""
     lutram_depth: int
     """Its greatest depth."""
+    has_lutram: bool
+    """Without, lookup-table RAM is made of flip-flops and multiplexers."""
     rom_bits: int
     """Greatest read-only memory that becomes logic by default."""
     two_write_ports: bool
@@ -96,6 +98,7 @@ ECP5 = Technology(
     soft_product=(2.6, -2.8),
     lutram_bits=1024,
     lutram_depth=32,
+    has_lutram=True,
     rom_bits=1024,
     two_write_ports=True,
 )
@@ -127,6 +130,7 @@ ICE40 = Technology(
     soft_product=(3.05, -3.2),
     lutram_bits=256,
     lutram_depth=16,
+    has_lutram=False,
     rom_bits=1024,
     two_write_ports=False,
 )
@@ -158,6 +162,7 @@ XC7 = Technology(
     soft_product=(1.7, -1.8),
     lutram_bits=2048,
     lutram_depth=32,
+    has_lutram=True,
     rom_bits=2048,
     two_write_ports=True,
 )
@@ -189,6 +194,7 @@ GENERIC = Technology(
     soft_product=(2.1, -2.2),
     lutram_bits=1024,
     lutram_depth=32,
+    has_lutram=True,
     rom_bits=1024,
     two_write_ports=True,
 )
