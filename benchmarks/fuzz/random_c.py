@@ -17,13 +17,14 @@ engine or hung.
 from __future__ import annotations
 
 import argparse
+import itertools
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from collections import Counter, deque
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -152,7 +153,7 @@ def _judge(source: SourceFile, simulators: tuple[str, ...]) -> tuple[str, str]:
 def main() -> int:
     """Run and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--count", type=int, default=300, help="programs to judge: neither skipped nor refused")
     parser.add_argument("--start", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="where programs that failed are put")
@@ -160,20 +161,24 @@ def main() -> int:
     arguments = parser.parse_args()
     keep = arguments.keep or Path(tempfile.mkdtemp(prefix="rtlagent-fuzz-"))
     keep.mkdir(parents=True, exist_ok=True)
-    seeds = range(arguments.start, arguments.start + arguments.count)
     counts: Counter[str] = Counter()
+    judged = 0
+    seeds = itertools.count(arguments.start)
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        futures = [
-            pool.submit(
-                try_if_it_ends, s, ("icarus", "verilator") if s % arguments.verilator_every == 0 else ("icarus",), keep
-            )
-            for s in seeds
-        ]
-        for future in futures:
-            outcome = future.result()
+        under_way: deque[Future[Outcome]] = deque()
+        while judged < arguments.count:
+            while len(under_way) < 2 * arguments.jobs:
+                s = next(seeds)
+                both = s % arguments.verilator_every == 0
+                simulators = ("icarus", "verilator") if both else ("icarus",)
+                under_way.append(pool.submit(try_if_it_ends, s, simulators, keep))
+            outcome = under_way.popleft().result()
             counts[outcome.kind] += 1
+            judged += outcome.kind not in ("skipped", "refused")
             if outcome.kind != "pass":
                 print(f"seed {outcome.seed}: {outcome.kind} ({outcome.seconds:.1f} s) {outcome.text[:700]}", flush=True)
+        for future in under_way:
+            future.cancel()
     print(", ".join(f"{kind} {n}" for kind, n in sorted(counts.items())))
     bad = sum(counts[k] for k in ("mismatch", "crash", "slow"))
     if bad:

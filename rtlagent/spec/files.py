@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from rtlagent.errors import UsageError
+from rtlagent.spec import boundary
 from rtlagent.spec.fields import choice, entries, identifier, items, text
 from rtlagent.spec.front_matter import Mapping, Node
 from rtlagent.spec.names import is_plain_path
@@ -37,19 +38,21 @@ def read_text_file(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> str:
     """Read a regular UTF-8 text file; line ends are normalised and a byte order mark is dropped.
 
     Raises:
-        UsageError: its name is not UTF-8, or it is missing, not regular, unreadable, too large, or not text.
+        UsageError: its name is not UTF-8, or it is missing, not regular, unreadable, too large, or not text; or it
+            lies outside the boundary that the caller has set.
     """
     try:
         str(path).encode()
     except UnicodeEncodeError:
         raise UsageError("has a name that is not UTF-8", hint="rename the file") from None
+    boundary.check(path)
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             raise UsageError("is a folder, not a file")
         if not stat.S_ISREG(mode):
             raise UsageError("is not a regular file")
-        with path.open("rb") as stream:
+        with boundary.open_inside(path) as stream:
             data = stream.read(max_bytes + 1)
     except FileNotFoundError:
         raise UsageError("does not exist", hint=close_names(path)) from None
@@ -180,6 +183,11 @@ class SpecFiles:
             )
             return []
         path = self.folder / name
+        try:
+            boundary.check(path)
+        except UsageError as error:
+            self.problems.add(node.place, f"{what} {shown(name)} {error.message}", error.hint)
+            return []
         if re.search(r"[*?\[]", name) and not _is(path.exists):
             return self._glob(name, what, node)
         is_folder = _is(path.is_dir)
