@@ -371,6 +371,8 @@ class Memory:
     """The dimensions before linearization, which `byte_strides` belongs to; None: `dims` still are these."""
     built_of: str = ""
     """`bram`, `lutram` or `register`, as the scheduler decided for a memory inside the module; empty before."""
+    read_first: bool = True
+    """Whether a LOAD in the cycle in which another port stores to its element still gets what was there before."""
 
     @property
     def depth(self) -> int:

@@ -68,7 +68,7 @@ class MemoryWriter:
     def registers(self) -> dict[Op, str]:
         """Write it as registers that every access reaches directly; return the net of each load's data."""
         memory, name, sheet = self._memory, self._name, self._sheet
-        self._declare_array() if memory.depth > 1 else sheet.declarations.append(f"reg {vector(memory.width)}{name};")
+        self._declare_array(registers=True) if memory.depth > 1 else sheet.declarations.append(f"reg {vector(memory.width)}{name};")
         if memory.depth == 1 and memory.init is not None:
             sheet.blocks.append(f"initial {name} = {literal(memory.init[0], memory.width)};")
         lines = []
@@ -87,11 +87,13 @@ class MemoryWriter:
     def array(self) -> dict[Op, str]:
         """Write it as an array with ports; return the net of each load's data."""
         sheet = self._sheet
-        self._declare_array()
+        self._declare_array(registers=False)
         found: dict[Op, str] = {}
+        addresses: dict[int, str] = {}
+        enables: dict[int, str] = {}
         for port in sorted({a.port for a in self._accesses}):
             here = [a for a in self._accesses if a.port == port]
-            address = self._port_address(port, here)
+            address = addresses[port] = self._port_address(port, here)
             stores = [a for a in here if a.op.opcode is Opcode.STORE]
             if stores:
                 enable = sheet.wire(
@@ -100,10 +102,19 @@ class MemoryWriter:
                 data = self._port_data(port, stores)
                 gate = " && ".join(c for c in (sheet.enable, enable) if c)
                 sheet.blocks.append(f"always @(posedge {CLOCK}) if ({gate}) {self._name}[{address}] <= {data};")
-            found |= self._read(port, [a for a in here if a.op.opcode is Opcode.LOAD], address)
+                enables[port] = enable
+        for port, address in addresses.items():
+            loads = [a for a in self.loads if a.port == port]
+            writers = {} if self._memory.read_first else {e: addresses[p] for p, e in enables.items() if p != port}
+            found |= self._read(port, loads, address, writers)
         return found
 
-    def _read(self, port: int, loads: list[Access], address: str) -> dict[Op, str]:
+    def _read(self, port: int, loads: list[Access], address: str, writers: dict[str, str]) -> dict[Op, str]:
+        """Write a port's reads; `writers` are enables and addresses of ports that a read must not meet.
+
+        The schedule keeps loads that count away from them. Saying that the others read X lets synthesis take the RAM
+        as it is, where it would have to build a bypass, or flip-flops, for a value that nobody uses.
+        """
         if not loads:
             return {}
         sheet, width = self._sheet, self._memory.width
@@ -117,7 +128,9 @@ class MemoryWriter:
             q = self._names.fresh(f"{self._name}_q{port}")
             sheet.declarations.append(f"reg {vector(width)}{q};")
             gate = f"if ({sheet.enable}) " if sheet.enable else ""
-            sheet.blocks.append(f"always @(posedge {CLOCK}) {gate}{q} <= {self._name}[{address}];")
+            meets = " || ".join(f"({enable} && {other} == {address})" for enable, other in writers.items())
+            data = f"({meets}) ? {width}'bx : {self._name}[{address}]" if meets else f"{self._name}[{address}]"
+            sheet.blocks.append(f"always @(posedge {CLOCK}) {gate}{q} <= {data};")
             found |= {a.op: self._late(a, q, passed=1) for a in later}
         return found
 
@@ -208,10 +221,11 @@ class MemoryWriter:
         text = choose([(a.token, a.data) for a in stores], width)
         return self._sheet.wire(self._names.fresh(f"{self._name}_d{port}"), width, text)
 
-    def _declare_array(self) -> None:
+    def _declare_array(self, *, registers: bool) -> None:
         memory, name = self._memory, self._name
         style = ""
-        if memory.storage == "bram":
+        if memory.storage == "bram" or (not registers and len({a.port for a in self.stores}) > 1):
+            # Only block RAM has two write ports, but Yosys thinks it a waste for a few words and takes flip-flops.
             style = '(* ram_style = "block" *) '
         elif memory.storage == "lutram" and self.stores and memory.init is None:
             # LUT RAM has no contents to start with on some chips, and what is never written is plain logic.

@@ -83,9 +83,10 @@ def build(block: Block, dependences: list[Dependence], delays: Delays, *, pipeli
 
 
 def _cycles(dependence: Dependence) -> int:
-    """Return the least distance in cycles: a store in the cycle of an earlier load does not disturb it."""
+    """Return the least distance in cycles: mostly, a store in the cycle of an earlier load does not disturb it."""
+    memory = dependence.source.memory
     if dependence.kind == WRITE_AFTER_READ:
-        return 0
+        return 0 if memory is None or memory.read_first else 1
     if dependence.source.stream is not None and dependence.source.stream is not dependence.sink.stream:
         return 0
     return 1

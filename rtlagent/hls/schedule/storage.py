@@ -88,7 +88,7 @@ def ports_of(memory: Memory, technology: Technology) -> Ports:
 
 
 def choose_storage(module: Module, target: str, remarks: Remarks) -> None:
-    """Decide what each memory inside the module is built of; fills in `Memory.built_of`."""
+    """Decide what each memory inside the module is built of; fills in `Memory.built_of` and `read_first`."""
     technology = TECHNOLOGIES[target]
     variable: set[Memory] = set()
     for function in module.functions:
@@ -103,6 +103,7 @@ def choose_storage(module: Module, target: str, remarks: Remarks) -> None:
             remarks.warn("BIND_STORAGE", text, memory.place)
             asked = memory.storage = None
         memory.built_of = asked or _by_size(memory, technology, constant=memory not in variable)
+        memory.read_first = technology.read_first or memory.built_of != "bram"
 
 
 def _has_constant_place(op: Op) -> bool:

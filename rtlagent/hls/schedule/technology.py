@@ -68,6 +68,8 @@ class Technology:
     rom_bits: int
     """Greatest read-only memory that becomes logic by default."""
     two_write_ports: bool
+    read_first: bool
+    """A block RAM's port gives the old word when another port writes it in the same cycle; else it gives anything."""
     """A block RAM takes two writes a cycle."""
 
 
@@ -101,6 +103,7 @@ ECP5 = Technology(
     has_lutram=True,
     rom_bits=1024,
     two_write_ports=True,
+    read_first=False,
 )
 
 ICE40 = Technology(
@@ -133,6 +136,7 @@ ICE40 = Technology(
     has_lutram=False,
     rom_bits=1024,
     two_write_ports=False,
+    read_first=False,
 )
 
 XC7 = Technology(
@@ -165,6 +169,7 @@ XC7 = Technology(
     has_lutram=True,
     rom_bits=2048,
     two_write_ports=True,
+    read_first=True,
 )
 
 GENERIC = Technology(
@@ -197,6 +202,7 @@ GENERIC = Technology(
     has_lutram=True,
     rom_bits=1024,
     two_write_ports=True,
+    read_first=True,
 )
 
 TECHNOLOGIES = {t.name: t for t in (GENERIC, ICE40, ECP5, XC7)}

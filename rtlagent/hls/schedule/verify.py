@@ -121,7 +121,9 @@ class _BlockCheck:
                 continue
             before, after = self.plan.slots[dependence.source], self.plan.slots[dependence.sink]
             other_stream = dependence.kind == STREAM and dependence.source.stream is not dependence.sink.stream
-            least = 0 if dependence.kind == WRITE_AFTER_READ or other_stream else 1
+            memory = dependence.source.memory
+            undisturbed = dependence.kind == WRITE_AFTER_READ and memory is not None and memory.read_first
+            least = 0 if undisturbed or other_stream else 1
             if after.cycle + dependence.distance * (self.plan.ii or 0) < before.cycle + least:
                 raise self.fail(dependence.sink, f"too early after {dependence.source} ({dependence.kind})")
 
