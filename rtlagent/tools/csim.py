@@ -53,7 +53,8 @@ def record_calls(
 
     Args:
         source: The file that defines `top`.
-        top: The function; `main` itself is recorded as one call, of which only the result counts.
+        top: The function; `main` itself is recorded as one call, of which the result and globals count. It ends by
+            `exit`, too.
         arguments: In the order of the C declaration, then the globals that are the module's ports.
         result_width: Bits of the result; 0 for void.
         result_signed: Whether the result is signed.
@@ -73,7 +74,7 @@ def record_calls(
     """
     start = time.monotonic()
     if top == "main":
-        arguments = ()
+        arguments = tuple(a for a in arguments if a.is_global)
     check(arguments)
     with tempfile.TemporaryDirectory(prefix="rtlagent-") as name:
         builds = BUILDS[:1] if top == "main" else BUILDS
@@ -181,7 +182,7 @@ class _Subject:
             self.program,
             [Run(build, self.edited(build, driven=driven), argv, wall_s) for build, argv, wall_s in runs],
             layout=self.layout,
-            defines={"RTLAGENT_TOP": self.symbol, "RTLAGENT_BODY": _BODY},
+            defines={"RTLAGENT_TOP": self.symbol, "RTLAGENT_BODY": _BODY, "RTLAGENT_IS_MAIN": str(int(self.top == "main"))},
             driven=driven,
             stimuli=stimuli,
             halt=driven,

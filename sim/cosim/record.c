@@ -70,8 +70,16 @@ void rtlagent_event(char tag, uint64_t first, uint64_t second, const void *data,
     written += sizeof head + size;
 }
 
+void *rtlagent_call_end(const uint64_t *results);
+
 static void at_exit(int status, void *unused) {
     (void)unused;
+    if (RTLAGENT_IS_MAIN && depth > 0) {
+        // exit() ends main as well as a return does.
+        uint64_t results[4] = {(uint32_t)status};
+        depth = 1;
+        rtlagent_call_end(results);
+    }
     rtlagent_header->exited = 1;
     rtlagent_header->status = (uint64_t)status;
 }

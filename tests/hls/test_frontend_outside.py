@@ -40,6 +40,7 @@ def test_a_pointer_that_is_only_read_outside_stays_inside() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ('#include <stdio.h>\nint f(int a) { return printf("%d", a) > 2; }', "the result of printf is used"),
         ('#include <stdio.h>\nint f(int a) { char b[9]; sprintf(b, "%d", a); return b[0]; }', "sprintf cannot become"),
         ("#include <stdlib.h>\nint f(int a) { return rand() % (a | 1); }", "rand cannot become"),
         (

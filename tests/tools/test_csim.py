@@ -129,10 +129,17 @@ def test_main_itself_is_one_call(tool_config: ToolConfig) -> None:
     assert [c.result for c in found.calls] == [2**32 - 7000]
 
 
-def test_a_main_that_calls_exit_has_no_result(tool_config: ToolConfig) -> None:
-    found = record("#include <stdlib.h>\nint main(void) { exit(3); }", tool_config, top="main")
-    assert found.status is Status.FAIL
-    assert found.calls == ()
+@pytest.mark.parametrize("how", ["exit(n - 4)", "exit(n - 4), exit(9)", "_exit"])
+def test_a_main_may_end_by_exit(how: str, tool_config: ToolConfig) -> None:
+    text = f"#include <stdlib.h>\n#include <unistd.h>\nunsigned char out[4];\nvoid deep(int n) {{ out[2] = 7; {how}; }}"
+    if how == "_exit":
+        found = record(text.replace("_exit;", "_exit(n);") + "int main(void) { deep(1); }", tool_config, top="main")
+        assert (found.status, found.calls) == (Status.FAIL, ())  # nothing runs at its end that could take notes
+        return
+    out = Argument("out", 4, False, True, False, "unsigned char", 1)
+    found = record(text + "int main(void) { deep(1); return 0; }", tool_config, out, scalar("argc"), top="main")
+    (call,) = found.calls
+    assert (found.status, call.result, call.after) == (Status.PASS, 2**32 - 3, (b"\0\0\7\0",))
 
 
 def test_a_failing_main_is_the_cs_own_failure(tool_config: ToolConfig) -> None:

@@ -124,7 +124,12 @@ def test_doctor_names_what_is_missing(tmp_path: Path, monkeypatch: pytest.Monkey
     assert answer.exit_code == 4
     parsed = json.loads(answer.stdout)
     assert parsed["ok"] is False
-    assert {t["name"] for t in parsed["tools"] if t["required"] and not t["usable"]} == {"iverilog", "g++", "gcc", "bwrap"}
+    assert {t["name"] for t in parsed["tools"] if t["required"] and not t["usable"]} == {
+        "iverilog",
+        "g++",
+        "gcc",
+        "bwrap",
+    }
 
 
 def test_doctor_warms_the_caches(tool_config: ToolConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

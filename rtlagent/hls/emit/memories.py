@@ -68,7 +68,9 @@ class MemoryWriter:
     def registers(self) -> dict[Op, str]:
         """Write it as registers that every access reaches directly; return the net of each load's data."""
         memory, name, sheet = self._memory, self._name, self._sheet
-        self._declare_array(registers=True) if memory.depth > 1 else sheet.declarations.append(f"reg {vector(memory.width)}{name};")
+        self._declare_array(registers=True) if memory.depth > 1 else sheet.declarations.append(
+            f"reg {vector(memory.width)}{name};"
+        )
         if memory.depth == 1 and memory.init is not None:
             sheet.blocks.append(f"initial {name} = {literal(memory.init[0], memory.width)};")
         lines = []

@@ -78,9 +78,11 @@ def lower_call(f: FunctionLowering, ins: Instruction) -> None:
     elif name.startswith("llvm.") or name in ("abs", "labs", "llabs"):
         _intrinsic(f, ins, name, arguments)
     elif name in _PRINTING:
+        if any(ins is operand for block in ins.function.blocks for i in block.instructions for operand in i.operands):
+            f.fail(f"the result of {name} is used, and {name} is left out of the hardware", "do not use its result")
         f.scope.remarks.warn("PRINT_DROPPED", f"{name} is left out of the hardware", f.b.place)
-        if ins.type != "void":
-            f.set(ins, Const(0, f.width(ins.type)))
+    elif f.name == "main" and name in ("exit", "_exit"):
+        f.exit_status[f.b.block] = f.value(arguments[0])  # as good as a return from main
     elif name in _ENDING:
         text = f"{name} is left out of the hardware: the function just ends there"
         f.scope.remarks.warn("EXIT_DROPPED", text, f.b.place)

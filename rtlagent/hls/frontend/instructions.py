@@ -60,6 +60,8 @@ class FunctionLowering(Operands):
         self.loop_places: dict[Block, Place] = {}
         self.loop_functions: dict[Block, str] = {}
         """End of a loop's body -> C function in which it was written."""
+        self.exit_status: dict[Block, Value] = {}
+        """Of blocks of main that end the program: what they give to exit."""
         self.entry: Callable[[], None] | None = None
         """Writes what comes first, such as copies of arguments."""
         self._blocks: dict[Operand, Block] = {}
@@ -319,7 +321,9 @@ class FunctionLowering(Operands):
         return total
 
     def _unreachable(self, _ins: Instruction) -> None:
-        self.b.block.terminator = Return(Const(0, self.function.width) if self.function.width else None)
+        width = self.function.width
+        value = self.exit_status.get(self.b.block, Const(0, max(width, 1)))
+        self.b.block.terminator = Return(self.b.resize(value, width) if width else None)
 
     def _extractvalue(self, ins: Instruction) -> None:
         whole = self.lowered(ins.operands[0])

@@ -60,7 +60,10 @@ class Variables:
     def _outside(self) -> set[str]:
         """Return the globals that code outside the top function's call tree reaches, or might."""
         if self.top == "main":
-            return set()
+            # A main that returns nothing has no other outputs than its globals.
+            returns_nothing = re.search(r"^define [^@\n]*\bvoid @main\(", self.text, re.M)
+            candidates = [v for v in self.module.global_variables if not _LOCAL.search(v.text)]
+            return {v.name for v in candidates if returns_nothing and self._may_be_written(v.name)}
         if "main" in self.functions:
             names = reachable(dict(self.functions), "main", skip=self.top)
             return set().union(*(self.functions[n].globals for n in names)) if names else set()
