@@ -182,7 +182,11 @@ class _Subject:
             self.program,
             [Run(build, self.edited(build, driven=driven), argv, wall_s) for build, argv, wall_s in runs],
             layout=self.layout,
-            defines={"RTLAGENT_TOP": self.symbol, "RTLAGENT_BODY": _BODY, "RTLAGENT_IS_MAIN": str(int(self.top == "main"))},
+            defines={
+                "RTLAGENT_TOP": self.symbol,
+                "RTLAGENT_BODY": _BODY,
+                "RTLAGENT_IS_MAIN": str(int(self.top == "main")),
+            },
             driven=driven,
             stimuli=stimuli,
             halt=driven,
