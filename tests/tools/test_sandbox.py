@@ -258,7 +258,7 @@ def test_a_full_disk_outside_is_an_error_with_a_reason(shell: Shell) -> None:
 def test_as_an_ordinary_user(tmp_path_factory: pytest.TempPathFactory) -> None:
     if os.geteuid() != 0:
         pytest.skip("every other test has just run as an ordinary user")
-    if not os.stat("/dev/null").st_mode & stat.S_IWOTH:
+    if not Path("/dev/null").stat().st_mode & stat.S_IWOTH:
         pytest.skip("on this machine only root may write to /dev/null")
     folder = Path("/tmp") / f"rtlagent-nobody-{os.getpid()}"
     folder.mkdir(mode=0o755)
