@@ -27,7 +27,7 @@ from rtlagent.hls.ir import (
     Stream,
     Value,
 )
-from rtlagent.hls.schedule.multiplier import partial_products
+from rtlagent.hls.schedule.multiplier import Limb, operand_bits, partial_products
 from rtlagent.hls.schedule.plan import Slot
 
 _SIGNED_DIVISIONS = frozenset({Opcode.SDIV, Opcode.SREM})
@@ -127,12 +127,20 @@ class Datapath:
             self.sheet.wire(net, op.width, text, _comment(op.place))
             return
         if slot.limb:
-            self._limb_product(net, (operands[0], operands[1]), op.width, slot, _comment(op.place))
+            self._limb_product(net, (operands[0], operands[1]), op.width, operand_bits(op), slot, _comment(op.place))
             return
         stage = self.sheet.wire(self.names.fresh(f"{net}_now"), op.width, text, _comment(op.place))
         self._pipeline(net, stage, op.width, slot.latency)
 
-    def _limb_product(self, net: str, operands: tuple[str, str], width: int, slot: Slot, comment: str = "") -> None:
+    def _limb_product(
+        self,
+        net: str,
+        operands: tuple[str, str],
+        width: int,
+        real: tuple[int, int],
+        slot: Slot,
+        comment: str = "",
+    ) -> None:
         """Write a wide product as registered partial products and their sum (see schedule/multiplier.py).
 
         No synthesizer here puts registers between the DSP blocks of one `*`.
@@ -140,16 +148,18 @@ class Datapath:
         sheet = self.sheet
         a, b = (sheet.wire(self.names.fresh(f"{net}_{k}"), width, o) for k, o in zip("ab", operands, strict=True))
         terms = []
-        for part in partial_products(width, slot.limb):
-            wide = part.left_width + part.right_width
-            left = _limb(a, width, part.left_low, part.left_width, wide)
-            right = _limb(b, width, part.right_low, part.right_width, wide)
-            product = sheet.wire(self.names.fresh(f"{net}_part"), wide, f"{left} * {right}")
+        for part in partial_products(width, slot.limb, real):
+            wide = part.width
+            left, right = _limb(a, width, part.left, wide), _limb(b, width, part.right, wide)
+            signed = part.left.signed or part.right.signed
+            product = f"$signed({left}) * $signed({right})" if signed else f"{left} * {right}"
+            register = self._registered(net, wide, sheet.wire(self.names.fresh(f"{net}_part"), wide, product))
             kept = min(wide, width - part.shift)
-            text = bits(self._registered(net, wide, product), wide, kept - 1, 0)
+            text = bits(register, wide, kept - 1, 0)
             text = f"{{{text}, {literal(0, part.shift)}}}" if part.shift else text
             above = width - part.shift - kept
-            terms.append(f"{{{literal(0, above)}, {text}}}" if above else text)
+            sign = f"{{{above}{{{bits(register, wide, wide - 1, wide - 1)}}}}}" if signed else literal(0, above)
+            terms.append(f"{{{sign}, {text}}}" if above else text)
         if slot.latency == 1:
             sheet.wire(net, width, " + ".join(terms), comment)
             return
@@ -220,7 +230,9 @@ class Datapath:
         a = self.sheet.wire(self.names.fresh(f"{name}_a"), width, choose(sources[0], width))
         b = self.sheet.wire(self.names.fresh(f"{name}_b"), width, choose(sources[1], width))
         if unit.limb:
-            self._limb_product(name, (a, b), width, Slot(0, latency=unit.latency, limb=unit.limb))
+            sides = zip(*(operand_bits(op) for op in unit.ops), strict=True)
+            left, right = (max(side) for side in sides)
+            self._limb_product(name, (a, b), width, (left, right), Slot(0, latency=unit.latency, limb=unit.limb))
         else:
             product = self.sheet.wire(self.names.fresh(f"{name}_now"), width, f"$signed({a}) * $signed({b})")
             self._pipeline(name, product, width, unit.latency)
@@ -338,9 +350,12 @@ class Datapath:
                 self.sheet.write(target, self.control.token(block, cycle), before)
 
 
-def _limb(name: str, width: int, low: int, size: int, wide: int) -> str:
-    """Return `size` bits of an operand from `low`, zero-extended to the width of a product."""
-    return f"{{{literal(0, wide - size)}, {bits(name, width, low + size - 1, low)}}}"
+def _limb(name: str, width: int, limb: Limb, wide: int) -> str:
+    """Return some bits of an operand, extended to the width of a product."""
+    high = limb.low + limb.width - 1
+    above = wide - limb.width
+    sign = f"{{{above}{{{bits(name, width, high, high)}}}}}" if limb.signed else literal(0, above)
+    return f"{{{sign}, {bits(name, width, high, limb.low)}}}"
 
 
 def _line(place: Place | None) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from rtlagent.hls.ir import COMPARISONS, DIVISIONS, Const, Memory, Op, Opcode, Value
 from rtlagent.hls.options import HlsOptions
 
-from .multiplier import partial_products, shape
+from .multiplier import operand_bits, partial_products, shape
 from .plan import division_latency
 from .storage import StorageKind, kind_of
 from .technology import TECHNOLOGIES, Technology
@@ -150,7 +150,7 @@ class Delays:
             # Register to register in a cycle of its own; the margin is for what stands beside other logic.
             return OpTiming(1, shared + delay + t.setup, self.start_ns)
         part = self.limb_ns(limb)
-        total = self.sum_ns(op.width, limb)
+        total = self.sum_ns(op, limb)
         if total + max(tail_ns, t.setup) <= available:
             return OpTiming(1, shared + part + t.setup, self.start_ns + total, limb)
         return OpTiming(2, shared + part + t.setup, self.start_ns, limb)
@@ -191,15 +191,15 @@ class Delays:
             return t.dsp
         return max(t.add, t.soft_product[0] * math.sqrt(1.45 * limb) + t.soft_product[1])
 
-    def sum_ns(self, width: int, limb: int) -> float:
+    def sum_ns(self, op: Op, limb: int) -> float:
         """Return the delay of the sum of a split product's parts."""
         t = self.technology
-        parts = len(partial_products(width, limb))
+        parts = len(partial_products(op.width, limb, operand_bits(op)))
         if parts <= 1:
             return 0.0
         # Carry-save rows, then one carry chain above the lowest limb.
         rows = max(0.0, math.log(parts / 2, 1.5))
-        return t.add + t.carry * max(0, width - limb) + rows * (t.logic * 2 + t.setup / 2)
+        return t.add + t.carry * max(0, op.width - limb) + rows * (t.logic * 2 + t.setup / 2)
 
     # Memories
 

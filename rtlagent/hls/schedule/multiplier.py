@@ -15,32 +15,64 @@ from rtlagent.hls.ir import Const, Op, Opcode, Value
 
 
 @dataclass(frozen=True)
-class PartialProduct:
-    """One product of a limb of each operand, both read as unsigned."""
+class Limb:
+    """Some bits of an operand."""
 
-    left_low: int
-    """Lowest bit of the left operand's limb."""
-    left_width: int
-    right_low: int
-    right_width: int
+    low: int
+    width: int
+    signed: bool = False
+
+
+@dataclass(frozen=True)
+class PartialProduct:
+    """One product of a limb of each operand."""
+
+    left: Limb
+    right: Limb
 
     @property
     def shift(self) -> int:
         """By how much it is shifted in the sum."""
-        return self.left_low + self.right_low
+        return self.left.low + self.right.low
+
+    @property
+    def width(self) -> int:
+        """Bits of the product."""
+        return self.left.width + self.right.width
 
 
-def partial_products(width: int, limb: int) -> tuple[PartialProduct, ...]:
+def partial_products(width: int, limb: int, bits: tuple[int, int] | None = None) -> tuple[PartialProduct, ...]:
     """Return the products whose shifted sum modulo 2**width is the product of two operands of `width` bits.
 
     This is what `Slot.limb` asks the emitter to write: all partial products are registered at the end of the issue
-    cycle; their sum is computed behind these registers, and is registered latency - 1 times more. The low half
-    of a product does not depend on signs, so that limbs are unsigned.
+    cycle; their sum is computed behind these registers, and is registered latency - 1 times more.
+
+    Args:
+        width: Of operands and result.
+        limb: Bits of an unsigned limb; a signed one may have a bit more.
+        bits: With how many bits, sign included, each operand can be written.
     """
-    lows = range(0, width, limb)
-    return tuple(
-        PartialProduct(a, min(limb, width - a), b, min(limb, width - b)) for a in lows for b in lows if a + b < width
-    )
+    left, right = (_limbs(b, width, limb) for b in bits or (width, width))
+    return tuple(PartialProduct(a, b) for a in left for b in right if a.low + b.low < width)
+
+
+def _limbs(bits: int, width: int, limb: int) -> list[Limb]:
+    """Cut an operand; where it fills the width the low half of the product does not depend on its sign."""
+    signed = bits < width
+    found = []
+    low = 0
+    while low < bits:
+        last = bits - low <= limb + signed
+        size = bits - low if last else limb
+        found.append(Limb(low, size, signed=signed and last))
+        low += size
+    return found
+
+
+def operand_bits(op: Op) -> tuple[int, int]:
+    """Return with how many bits, sign included, the operands of a MUL can be written; at most its width."""
+    left, right = (min(signed_bits(v), op.width) for v in op.args)
+    return left, right
 
 
 def signed_bits(value: Value) -> int:
@@ -60,5 +92,5 @@ def signed_bits(value: Value) -> int:
 
 def shape(op: Op) -> tuple[int, int]:
     """Return the signed widths of a MUL's operands, the wider first; never more than the result needs."""
-    a, b = (min(signed_bits(v), op.width) for v in op.args)
+    a, b = operand_bits(op)
     return max(a, b), min(a, b)
