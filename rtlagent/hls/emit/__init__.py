@@ -221,6 +221,10 @@ class _Emission:
         if silent:
             sheet.wire(self.names.fresh("unused_bits"), 1, f"&{{1'd0, {', '.join(silent)}}}")
         comment = "".join(f"// {line}\n" for line in header.splitlines())
+        if sheet.submodules or shell:
+            comment += "// verilator lint_off DECLFILENAME\n"  # one file for all
+        if shell and shell.control:
+            comment += "// verilator lint_off SYMRSVDWORD\n"  # the port's name is a word of C++ compilers
         parts = [
             comment + "`default_nettype none",
             shell.render() if shell else "",

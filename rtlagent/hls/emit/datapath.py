@@ -263,8 +263,7 @@ class Datapath:
         dividend = self.sheet.wire(self.names.fresh(f"{instance}_dividend"), width, choose(sides[0], width))
         divisor = self.sheet.wire(self.names.fresh(f"{instance}_divisor"), width, choose(sides[1], width))
         results = {}
-        wanted = {op.opcode in _QUOTIENTS: None for op in unit.ops}
-        for quotient in wanted:
+        for quotient in (True, False):
             results[quotient] = self.names.fresh(f"{instance}_{'quotient' if quotient else 'remainder'}")
             self.sheet.nets.append(f"wire [{width - 1}:0] {results[quotient]};")
         go = self.sheet.enable or "1'd1"
@@ -276,8 +275,8 @@ class Datapath:
             pins.append(f".done({done})")
             for op in unit.ops:
                 self.control.set_done(self.timing.home(op), done)
-        pins.append(f".quotient({results.get(True, '')})")
-        pins.append(f".remainder({results.get(False, '')})")
+        pins.append(f".quotient({results[True]})")
+        pins.append(f".remainder({results[False]})")
         self.sheet.blocks.append(f"{kind} {instance} (\n  " + ",\n  ".join(pins) + "\n);")
         for op in unit.ops:
             text = results[op.opcode in _QUOTIENTS]
