@@ -24,10 +24,16 @@ from rtlagent.hls.ir import (
     Switch,
     Value,
 )
+from rtlagent.hls.schedule.multiplier import operand_bits, partial_products
 from rtlagent.hls.schedule.plan import FunctionPlan
 
 _BRAM_BITS = {"generic": 18432, "ice40": 4096, "ecp5": 18432, "xc7": 36864}
-_DSP_WIDTH = {"generic": 18, "ice40": 16, "ecp5": 18, "xc7": 18}
+_DSP_LIMB = {"generic": 0, "ice40": 0, "ecp5": 17, "xc7": 17}
+"""Bits of an unsigned limb that a DSP block multiplies; 0: products are made of LUTs."""
+_LUT_LIMB = 2
+"""Factors of up to so many bits are not worth a block."""
+_SHIFTED_SUM_BITS = 4
+"""Constants of up to so many bits are multiplied with by shifting and adding."""
 _WIRES = frozenset({Opcode.ZEXT, Opcode.SEXT, Opcode.TRUNC, Opcode.COPY})
 _SHIFTS = frozenset({Opcode.SHL, Opcode.LSHR, Opcode.ASHR})
 
@@ -43,7 +49,7 @@ class Features:
     shifter_bits: int = 0
     """Width times levels."""
     multiplier_bits: int = 0
-    """Width times width of those too small for a DSP block."""
+    """Width times width of those that no DSP block makes."""
     divider_bits: int = 0
     lutram_bits: int = 0
     rom_bits: int = 0
@@ -68,8 +74,13 @@ def count(
     for function in module.functions:
         for block in function.blocks:
             features.state_bits += timing.length(block)
+            plan = plans[function].blocks[block]
             for op in block.ops:
-                _operation(features, op, binding, target)
+                if op.opcode is Opcode.MUL and op not in binding.unit_of:
+                    slot = plan.slots[op]
+                    _product(features, op.width, operand_bits(op), slot.limb, slot.latency, target, _constant(op))
+                else:
+                    _operation(features, op, binding)
             _uses(timing, function, block)
             for phi in block.phis:
                 features.register_bits += phi.width
@@ -78,19 +89,48 @@ def count(
         features.register_bits += value.width * (stages - 1 if isinstance(value, Phi) else stages)
     features.register_bits += features.state_bits + module.top.width
     for unit in binding.multipliers:
-        features.dsps += _dsps(unit.width, target)
-        features.multiplexer_bits += 2 * unit.width * (len(unit.ops) - 1)
-        features.register_bits += unit.width * unit.latency
+        left, right = (max(side) for side in zip(*(operand_bits(op) for op in unit.ops), strict=True))
+        _product(features, unit.width, (left, right), unit.limb, unit.latency, target, None)
+        features.multiplexer_bits += (left + right) * (len(unit.ops) - 1)
     for divider in binding.dividers:
         features.divider_bits += divider.width
-        features.register_bits += 3 * divider.width
+        features.register_bits += 3 * divider.width + 12
         features.multiplexer_bits += 2 * divider.width * (len(divider.ops) - 1)
     for memory in module.memories:
         _memory(features, module, memory, storage[memory], target)
     return features
 
 
-def _operation(features: Features, op: Op, binding: Binding, target: str) -> None:
+def _constant(op: Op) -> Const | None:
+    return next((a for a in op.args if isinstance(a, Const)), None)
+
+
+def _product(
+    features: Features,
+    width: int,
+    bits: tuple[int, int],
+    limb: int,
+    latency: int,
+    target: str,
+    constant: Const | None,
+) -> None:
+    """Add a product: its blocks or rows, the sum of its parts, and the registers that it passes."""
+    if constant is not None and min(bits) <= _SHIFTED_SUM_BITS + 1:
+        features.adder_bits += width * max(0, constant.value.bit_count() - 1)
+        features.register_bits += width * latency
+        return
+    parts = partial_products(width, limb or _DSP_LIMB[target] or width, bits)
+    for part in parts:
+        if _DSP_LIMB[target] and min(part.left.width, part.right.width) > _LUT_LIMB:
+            features.dsps += 1
+        else:
+            features.multiplier_bits += part.left.width * part.right.width
+    features.adder_bits += sum(width - p.shift for p in parts[1:])
+    inner = sum(p.width for p in parts) if limb else 0
+    features.register_bits += inner + width * (latency - (1 if limb else 0))
+
+
+def _operation(features: Features, op: Op, binding: Binding) -> None:
     code, width = op.opcode, op.width
     if code in _WIRES or code in DIVISIONS or op in binding.unit_of:
         return
@@ -106,30 +146,6 @@ def _operation(features: Features, op: Op, binding: Binding, target: str) -> Non
         amount = op.args[1]
         if not isinstance(amount, Const):
             features.shifter_bits += width * max(1, min(amount.width, width.bit_length()))
-    elif code is Opcode.MUL:
-        blocks = _dsps(_significant(op), target)
-        features.dsps += blocks
-        features.multiplier_bits += 0 if blocks else width * width
-
-
-def _significant(op: Op) -> int:
-    """Return the width of a multiplication's wider operand before extension."""
-    return max(_narrowest(a) for a in op.args)
-
-
-def _narrowest(value: Value) -> int:
-    if isinstance(value, Op) and value.opcode in (Opcode.ZEXT, Opcode.SEXT):
-        return value.args[0].width
-    if isinstance(value, Const):
-        return max(1, value.value.bit_length())
-    return value.width
-
-
-def _dsps(width: int, target: str) -> int:
-    if width < 8 or target == "generic":
-        return 0
-    pieces = -(-width // _DSP_WIDTH[target])
-    return pieces * (pieces + 1) // 2 if pieces > 1 else 1
 
 
 def _uses(timing: Timing, function: Function, block: Block) -> None:
