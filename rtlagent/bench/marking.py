@@ -88,6 +88,8 @@ def _prepared(text: str) -> str:
             inserts += _print(found, index, _LINE if token.text in _LINES else _PART)
         elif token.text in _FILE_LINES | _FILE_PARTS:
             inserts += _file_print(found, index, _LINE if token.text in _FILE_LINES else _PART)
+    # $stop waits for a person, or aborts: as the end of a test it means the same.
+    inserts += [(t.start, t.end, "$finish") for t in found if t.kind == "system" and t.text == "$stop"]
     for place in _ends(found):
         if place is not None:
             start, end = place
@@ -95,7 +97,7 @@ def _prepared(text: str) -> str:
             inserts.append((end, end, " end"))
     kept: list[str] = []
     done = 0
-    for start, end, words_ in sorted(inserts, key=lambda i: i[0]):
+    for start, end, words_ in sorted(inserts, key=lambda i: i[:2]):
         kept += [text[done:start], words_]
         done = end
     return "".join([*kept, text[done:]])

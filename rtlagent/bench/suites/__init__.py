@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from rtlagent.bench.problem import Suite
+from rtlagent.bench.suites.rtllm import Rtllm
+from rtlagent.bench.suites.verilog_eval_v1 import VerilogEvalV1
+from rtlagent.bench.suites.verilog_eval_v2 import VerilogEvalV2
 from rtlagent.errors import UsageError, suggestion
 
-SUITES: dict[str, Suite] = {}
+_ALL: tuple[Suite, ...] = (VerilogEvalV1(), VerilogEvalV2(), Rtllm("rtllm-v1.1"), Rtllm("rtllm-v2"))
+SUITES: dict[str, Suite] = {s.name: s for s in _ALL}
 
 
 def suite(name: str) -> Suite:
@@ -15,7 +19,6 @@ def suite(name: str) -> Suite:
         UsageError: there is none; the hint has the names.
     """
     if name not in SUITES:
-        raise UsageError(
-            f"there is no suite {name!r}", hint=suggestion(name, SUITES) or f"choose from {', '.join(SUITES)}"
-        )
+        hint = suggestion(name, SUITES) or f"choose from {', '.join(SUITES)}"
+        raise UsageError(f"there is no suite {name!r}", hint=hint)
     return SUITES[name]
