@@ -20,6 +20,8 @@ _SMALL = 60
 """Instructions (unoptimised) up to which a function is inlined at every call."""
 _GROWTH = 600
 """Instructions that inlining one function may add in all."""
+_LOOPING_GROWTH = 250
+"""The same for a function with a loop: beside that, a call costs little time."""
 _DEFINE = re.compile(r"^define [^@\n]*@(\"[^\"]*\"|[\w.$]+)\((.*)$")
 _CALL = re.compile(r"\bcall\b[^@\n]*?@(\"[^\"]*\"|[\w.$]+)\(")
 _INDIRECT = re.compile(r"\bcall\b(?: \w+(?:\([^)]*\))?)* [^@(]*%[\w.]+\(")
@@ -40,6 +42,7 @@ class TextFunction:
     """Debug locations of calls through pointers."""
     globals: set[str] = field(default_factory=set)
     markers: set[int] = field(default_factory=set)
+    has_loop: bool = False
 
 
 def read_functions(text: str) -> dict[str, TextFunction]:
@@ -60,6 +63,7 @@ def read_functions(text: str) -> dict[str, TextFunction]:
 
 def _read_instruction(function: TextFunction, line: str) -> None:
     function.instructions += 1
+    function.has_loop |= "!llvm.loop" in line
     location = _LOCATION.search(line)
     number = int(location[1]) if location else 0
     code = line.split(", !", 1)[0]
@@ -149,13 +153,15 @@ def choose_shared(
             sites[callee] = sites.get(callee, 0) + 1
     shared: set[str] = set()
     size: dict[str, int] = {}
+    loops = {name for name in order if any(functions[n].has_loop for n in reachable(functions, name))}
     for name in order:
         inner = sum(size[c] for c, _ in functions[name].calls if c in size and c not in shared)
         size[name] = functions[name].instructions + inner
         if name == top or name in always_inline or _returns_aggregate(functions[name].header):
             continue
         calls = sites.get(name, 1)
-        grows = size[name] > _SMALL and size[name] * (calls - 1) > _GROWTH
+        growth = _LOOPING_GROWTH if name in loops else _GROWTH
+        grows = size[name] > _SMALL and size[name] * (calls - 1) > growth
         if name in never_inline or grows:
             shared.add(name)
     return shared
