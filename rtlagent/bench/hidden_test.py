@@ -86,14 +86,28 @@ def run_hidden_test(
     """Score an answer; whether a failure is the benchmark's own is for the caller to find out.
 
     Raises:
-        UsageError: `simulator` is none, or the answer is larger than the limit.
+        UsageError: `simulator` is none.
         ToolMissingError: a simulator is not installed.
         SandboxError: nothing could be run.
     """
     start = time.monotonic()
     if simulator not in ("auto", "icarus", "verilator"):
         raise UsageError(f"there is no simulator {simulator!r}", hint="choose from auto, icarus, verilator")
-    require_size(answer, config)
+    try:
+        require_size(answer, config)
+        return _run(test, answer, config, simulator, keep_dir, start)
+    except UsageError as error:  # names or sizes of the answer's files
+        return _failed(error.message, start, syntax=False)
+
+
+def _run(
+    test: HiddenTest,
+    answer: Sequence[SourceFile],
+    config: ToolConfig,
+    simulator: str,
+    keep_dir: Path | None,
+    start: float,
+) -> Score:
     if not any(is_verilog(f) and f.text.strip() for f in answer):
         return _failed("the answer holds no Verilog", start, syntax=False)
     secret, end_mark = f"Q{secrets.token_hex(8)}", f"E{secrets.token_hex(8)}"

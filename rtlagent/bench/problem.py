@@ -108,3 +108,10 @@ class Suite(Protocol):
 
     def data_sha256(self, path: Path) -> str:
         """Return a hex digest of everything the suite consists of, hidden files included."""
+
+    def completed(self, path: Path, name: str, text: str) -> tuple[SourceFile, ...]:
+        """Turn what a system wrote for a problem (a completion in a JSONL file, a reply's code) into an answer.
+
+        Raises:
+            UsageError: there is no such problem.
+        """

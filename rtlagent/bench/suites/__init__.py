@@ -9,6 +9,12 @@ from rtlagent.bench.suites.verilog_eval_v2 import VerilogEvalV2
 from rtlagent.errors import UsageError, suggestion
 
 _ALL: tuple[Suite, ...] = (VerilogEvalV1(), VerilogEvalV2(), Rtllm("rtllm-v1.1"), Rtllm("rtllm-v2"))
+DESCRIPTIONS = {
+    "verilog-eval-v1": "VerilogEval 1: JSONL with machine- and human-written descriptions",
+    "verilog-eval-v2": "VerilogEval 2: spec-to-RTL and code completion, one folder",
+    "rtllm-v1.1": "RTLLM 1.1: a folder a problem, with testbench.v",
+    "rtllm-v2": "RTLLM 2: a folder a problem, with testbench.v",
+}
 SUITES: dict[str, Suite] = {s.name: s for s in _ALL}
 
 

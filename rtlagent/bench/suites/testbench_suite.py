@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,7 +17,6 @@ from rtlagent.tools import icarus, verilator
 from rtlagent.types import SourceFile, digest
 
 _DATA_BYTES = 16 << 20
-_MODULE = re.compile(r"^[ \t]*module\b", re.M)
 
 
 class TestbenchSuite(ABC):
