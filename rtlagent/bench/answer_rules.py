@@ -7,6 +7,7 @@ are expanded, so that nothing is hidden, and without a parser that the simulator
 Refused, because the public benchmarks' tests would take the result for the design's:
 
 - a module, package or class with the name of one of the test's (`module tb`, `module RefModule`);
+- an instance of one of them: the reference would answer for itself;
 - a hierarchical name, `disable` or task call that leads into the test or the reference;
 - system tasks beyond printing, arithmetic and time: files, plusargs, `$system`;
 - `$readmemh` of anything but a file of the answer's own, or one that is not there;
@@ -210,7 +211,11 @@ def _in_simulation(found: tuple[Token, ...], own: _Own, hidden: Hidden) -> Itera
             if root is not None and root.text in hidden.scopes:
                 yield root.start, f"'{root.text}' leads into the test"
         elif token.kind in ("name", "escaped"):
-            if token.text in hidden.outside:
+            follows = after is not None and (after.kind in ("name", "escaped") or after.text in ("#", "(", "["))
+            inherits = before is not None and before.text in ("extends", "import")
+            if token.text in hidden.units and (follows or inherits):
+                yield token.start, f"'{token.text}' is the test's own"
+            elif token.text in hidden.outside:
                 yield token.start, f"'{token.text}' belongs to the test"
             elif token.text in hidden.routines and token.text not in known and _calls(found, index):
                 yield token.start, f"'{token.text}' leads into the test"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -209,7 +210,12 @@ def _score(test: HiddenTest, outcome: Outcome, errors: Sequence[Diagnostic], sec
             return Score(Status.FAIL, DESIGN, False, None, message=_plain("\n".join(lines)))
         said = _plain(outcome.build_log) or "no message"
         return Score(Status.ERROR, TOOL, None, None, message=f"the compiler broke: {said}")
+    if outcome.run_rc == _SIGNALLED + signal.SIGXCPU:
+        return Score(Status.TIMEOUT, DESIGN, True, False, message="the simulation reached the cpu limit")
     if outcome.run_rc is not None and outcome.run_rc > _SIGNALLED:
+        reports = bench_output.severity_reports(outcome.output)
+        if reports:  # Verilator aborts on a design that does not settle, and says so
+            return Score(Status.FAIL, DESIGN, True, False, message=_plain("\n".join(reports[:5])))
         crash = f"the simulator crashed with signal {outcome.run_rc - _SIGNALLED}"
         return Score(Status.ERROR, TOOL, True, None, message=crash)
     if end_mark in outcome.output:
