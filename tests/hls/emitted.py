@@ -85,7 +85,7 @@ def _call(
     ]
     if interface.result_width:
         lines.append(f'expect_equal(ap_return === {interface.result_width}\'d{result}, {number}, "result");')
-    lines.append("@(posedge ap_clk); #1 ap_start = 0;")
+    lines.append("@(posedge ap_clk); #1 ap_start = 0; #1;")
     for port in interface.arrays:
         for i, value in enumerate(_elements(port, after)):
             lines.append(

@@ -122,3 +122,23 @@ entry:
     result = compare(parse(text), emitted, calls=12)
     assert result is not None
     assert result.status is Status.PASS, result.detail
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_stores_that_exclude_one_another_may_share_a_cycle(depth: int) -> None:
+    text = f"""\
+module top=pick
+memory r 8 [{depth}] param
+
+function pick(%a 8, %c 1) {{
+entry:
+  %n = xor 1 %c, 1
+  %b = add 8 %a, 1
+  store r[0] = %a if %n
+  store r[0] = %b if %c
+  return
+}}
+"""
+    result = compare_ir(text)
+    assert result is not None
+    assert result.status is Status.PASS, result.detail

@@ -187,7 +187,10 @@ class MemoryWriter:
             run = f"{sheet.enable} & " if sheet.enable else ""
             sheet.output(f"{name}_o", width)
             sheet.output(f"{name}_o_ap_vld", 1)
-            sheet.assign(f"{name}_o", choose([(a.token, a.data) for a in self.stores], width))
+            # Stores that exclude one another may share a cycle: then its token does not tell which one it is.
+            told = len({a.token for a in self.stores}) == len(self.stores)
+            sources = [(a.token if told else a.condition, a.data) for a in self.stores]
+            sheet.assign(f"{name}_o", choose(sources, width))
             sheet.assign(f"{name}_o_ap_vld", f"{run}({any_of([a.condition for a in self.stores])})")
         if self.loads and self.stores:
             kept = sheet.register(self._names.fresh(f"{name}_kept"), width)
