@@ -9,7 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +18,10 @@ from rtlagent.bench.problem import BENCHMARK_DEFECT, DESIGN, TOOL, Problem, Scor
 from rtlagent.bench.suites import suite
 from rtlagent.config import ToolConfig
 from rtlagent.errors import RtlagentError, SandboxError, ToolMissingError, UsageError
+from rtlagent.tools import sandbox
 from rtlagent.types import Status
 
+_WORKERS_PER_JOB = 2
 _PR_SET_PDEATHSIG = 1
 SIMULATORS = ("auto", "icarus", "verilator")
 NO_ANSWER = "no answer was given"
@@ -95,14 +97,17 @@ def score_answers(job: ScoringJob, problems: Sequence[Problem], answers: Answers
 
 
 def _scores(job: ScoringJob, answers: Sequence[Answer], jobs: int) -> Iterator[tuple[Answer, Score]]:
-    if jobs <= 1 or len(answers) <= 1:
+    if len(answers) <= 1:
         for answer in answers:
             yield answer, score_one(job, answer)
         return
     # A fork has everything imported; a process with threads must not be forked.
     method = "fork" if threading.active_count() == 1 else "forkserver"
     context = multiprocessing.get_context(method)
-    pool = ProcessPoolExecutor(min(jobs, len(answers)), mp_context=context, initializer=_die_with_parent)
+    # While one worker runs its tools another one makes the next sandbox, which is mostly waiting.
+    turns = context.BoundedSemaphore(jobs)
+    workers = min(_WORKERS_PER_JOB * jobs, len(answers))
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(turns,))
     try:
         running: dict[Future[Score], Answer] = {pool.submit(score_one, job, a): a for a in answers}
         for done in as_completed(running):
@@ -130,8 +135,9 @@ def score_one(job: ScoringJob, answer: Answer) -> Score:
         return Score(Status.ERROR, TOOL, message=str(error))
 
 
-def _die_with_parent() -> None:
-    """Let a worker end with the process that started it, however that ends."""
+def _start_worker(turns: AbstractContextManager[object]) -> None:
+    """Let a worker end with the process that started it, however that ends, and share the turns with the others."""
+    sandbox.take_turns(turns)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with suppress(OSError, AttributeError):
