@@ -113,7 +113,7 @@ def _run(
         return _failed("the answer holds no Verilog", start, syntax=False)
     secret, end_mark = f"Q{secrets.token_hex(8)}", f"E{secrets.token_hex(8)}"
     config = replace(config, limits=_limits(config.limits))
-    expanded = _preprocessed(answer, config) if needs_preprocessing(answer) else tuple(answer)
+    expanded = preprocessed(answer, config)
     if isinstance(expanded, Refusal):
         return _failed(expanded.message, start, syntax=False)
     admitted = admit(expanded, _hidden((*test.files, *test.data_files)), end_mark)
@@ -146,8 +146,14 @@ def _hidden(files: tuple[SourceFile, ...]) -> Hidden:
     return Hidden.of(files)
 
 
-def _preprocessed(answer: Sequence[SourceFile], config: ToolConfig) -> tuple[SourceFile, ...] | Refusal:
-    """Expand macros, conditions and includes where nothing but the answer lies; or say what is wrong."""
+def preprocessed(answer: Sequence[SourceFile], config: ToolConfig) -> tuple[SourceFile, ...] | Refusal:
+    """Expand macros, conditions and includes, if there are any, where nothing but the answer lies.
+
+    Returns:
+        The answer's files, or what is wrong with them.
+    """
+    if not needs_preprocessing(answer):
+        return tuple(answer)
     with scratch_folder() as folder:
         staged = stage(answer, folder)
         sources = [p for p in staged.paths if p.lower().endswith((".v", ".sv", ".verilog"))]
