@@ -30,6 +30,8 @@ from rtlagent.hls.schedule.plan import FunctionPlan
 _BRAM_BITS = {"generic": 18432, "ice40": 4096, "ecp5": 18432, "xc7": 36864}
 _DSP_LIMB = {"generic": 0, "ice40": 0, "ecp5": 17, "xc7": 17}
 """Bits of an unsigned limb that a DSP block multiplies; 0: products are made of LUTs."""
+_REGISTERED_DSP = frozenset({"xc7"})
+"""Targets whose DSP blocks take the registers around a product in."""
 _LUT_LIMB = 2
 """Factors of up to so many bits are not worth a block."""
 _SHIFTED_SUM_BITS = 4
@@ -126,8 +128,9 @@ def _product(
         else:
             features.multiplier_bits += part.left.width * part.right.width
     features.adder_bits += sum(width - p.shift for p in parts[1:])
-    inner = sum(p.width for p in parts) if limb else 0
-    features.register_bits += inner + width * (latency - (1 if limb else 0))
+    if target not in _REGISTERED_DSP:
+        inner = sum(p.width for p in parts) if limb else 0
+        features.register_bits += inner + width * (latency - (1 if limb else 0))
 
 
 def _operation(features: Features, op: Op, binding: Binding) -> None:
