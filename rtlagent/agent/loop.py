@@ -115,6 +115,7 @@ class Continuation:
             except ModelError as error:
                 if error.exit_code != ModelError.exit_code:
                     raise  # a wrong key or name is the user's to mend
+                self.run.emit("model_failed", kind=type(error).__name__)
                 ended = ("model", error.message)
             except ToolError as error:
                 ended = ("tool", str(error))

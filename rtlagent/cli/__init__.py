@@ -33,7 +33,7 @@ _AS_JSON = "rtlagent.as_json"
 
 @dataclass(frozen=True)
 class _Command:
-    """Where a command's function is, and its line in the overview (the function's own first line)."""
+    """Where a command's function or group is, and its line in the overview (the function's own first line)."""
 
     module: str
     function: str
@@ -57,6 +57,7 @@ _COMMANDS = {
     "synth": _Command("rtlagent.cli.tool_commands", "synth", "Synthesize Verilog and count what it takes."),
     "pnr": _Command("rtlagent.cli.tool_commands", "pnr", "Place and route, and find the highest clock frequency."),
     "equiv": _Command("rtlagent.cli.tool_commands", "equiv", "Tell whether two versions of a module are the same."),
+    "bench": _Command("rtlagent.cli.bench", "bench_app", "Run, score, audit and compare benchmark suites."),
     "doctor": _Command("rtlagent.cli.doctor", "doctor", "List the tools: found, version, needed, what for."),
 }
 
@@ -74,8 +75,10 @@ class _Commands(TyperGroup):
         entry = _COMMANDS.get(cmd_name)
         if entry is None:
             return None
-        single = typer.Typer(rich_markup_mode=None, add_completion=False)
         function = getattr(importlib.import_module(entry.module), entry.function)
+        if isinstance(function, typer.Typer):
+            return typer.main.get_command(function)
+        single = typer.Typer(rich_markup_mode=None, add_completion=False)
         single.command(cmd_name, no_args_is_help=cmd_name not in ("doctor",))(function)
         return typer.main.get_command(single)
 

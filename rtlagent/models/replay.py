@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -52,6 +53,12 @@ class ReplayModel:
 
     def __repr__(self) -> str:
         return f"ReplayModel({self.name!r}, {len(self._recordings)} recordings)"
+
+    def rewound(self) -> ReplayModel:
+        """Return one with the same recordings, none of them used, without reading the log again."""
+        other = copy.copy(self)
+        other._used, other._lock = set(), threading.Lock()
+        return other
 
     def complete(
         self, messages: Sequence[Message], *, purpose: str, max_output_tokens: int | None = None
