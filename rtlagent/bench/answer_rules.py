@@ -142,6 +142,24 @@ def admit(files: Sequence[SourceFile], hidden: Hidden, secret: str) -> Admitted 
     return Admitted(tuple(SourceFile(f.path, changed.get(f.path, f.text)) for f in files), secret)
 
 
+def raw_objection(file: SourceFile) -> str:
+    """Say which system task an answer could use against its judge, whichever way its macros go, or ''.
+
+    For tests that compile the answer themselves, with macros of their own.
+    """
+    text = normal(file.text)
+    found = tokens(text)
+    for index, token in enumerate(found):
+        before = found[index - 1].text if index else ""
+        known = token.text in _ALLOWED or token.text in _ENDS or token.text in _READS
+        pasted = token.kind == "mark" and (
+            (token.text == "`" and before == "`") or (token.text == "$" and before not in ("[", ":"))
+        )
+        if token.kind == "bad" or pasted or (token.kind == "system" and not known):
+            return f"{file.path}:{line_of(text, token.start)}: the answer uses {token.text!r}"
+    return ""
+
+
 @dataclass(frozen=True)
 class _Own:
     """What the answer declares itself."""

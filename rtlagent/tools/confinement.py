@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -23,8 +23,10 @@ _SYSTEM_FILES = ("/etc/alternatives", "/etc/ld.so.cache")
 _UNCONFINED = "or pass --sandbox none to run model-written text unconfined"
 
 
-def command(*, work_mb: int, readonly: Sequence[Path], info_fd: int) -> list[str]:
-    """Return the bubblewrap command line, up to the program to run.
+def command(
+    *, work_mb: int, readonly: Sequence[Path], info_fd: int, links: Mapping[str, str] | None = None
+) -> list[str]:
+    """Return the bubblewrap command line, up to the program to run; `links` are symbolic links, path to target.
 
     Raises:
         SandboxError: bubblewrap or a path in `readonly` is missing.
@@ -43,6 +45,7 @@ def command(*, work_mb: int, readonly: Sequence[Path], info_fd: int) -> list[str
         *_system_binds(),
         *_binds(_shown(readonly)),
         *_interpreter_links(),
+        *(argument for path, target in (links or {}).items() for argument in ("--symlink", target, path)),
         # Root would otherwise still own the writable files of /proc/sys, and core_pattern there
         # runs a program of one's choice outside. Unsized filesystems must not be written either.
         *("--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/"),

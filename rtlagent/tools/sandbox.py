@@ -43,13 +43,15 @@ def run(
     env: Mapping[str, str] | None = None,
     stdin: str = "",
     readonly: Sequence[Path] = (),
+    links: Mapping[str, str] | None = None,
 ) -> ProcessResult:
     """Run `argv` with `work` as its current and only writable folder (seen inside as /work).
 
     The files in `work` are there when it starts; the regular files it made or changed are in
     `work` when this returns, also after a limit. `readonly` are further host paths it may read,
     at their own place. The environment is exactly `env` plus PATH, HOME, TMPDIR and LANG.
-    Name files by paths relative to `work`: they hold with and without confinement.
+    Name files by paths relative to `work`: they hold with and without confinement. `links` are further names inside,
+    absolute path to a path below /work, for tools that insist on their own places; only with confinement.
 
     No process that `argv` started outlives this call. Safe to call from several threads.
 
@@ -63,7 +65,8 @@ def run(
     program = confinement.find_program(
         argv[0], work=work, search_path=environment["PATH"], shown=readonly if confined else None
     )
-    job = _Job((program, *argv[1:]), work, environment, stdin.encode(errors="replace"), limits, tuple(readonly))
+    text = stdin.encode(errors="replace")
+    job = _Job((program, *argv[1:]), work, environment, text, limits, tuple(readonly), dict(links or {}))
     try:
         result = _run_confined(job) if confined else _run_unconfined(job)
     except work_folder.FolderTooBigError:
@@ -94,6 +97,7 @@ class _Job:
     stdin: bytes
     limits: Limits
     readonly: tuple[Path, ...]
+    links: Mapping[str, str]
 
 
 def _environment(env: Mapping[str, str], work: Path, *, confined: bool) -> dict[str, str]:
@@ -111,7 +115,9 @@ def _run_confined(job: _Job) -> ProcessResult:
     with ExitStack() as stack:
         stack.callback(os.close, info_reader)
         try:
-            command = confinement.command(work_mb=job.limits.work_mb, readonly=job.readonly, info_fd=info_writer)
+            command = confinement.command(
+                work_mb=job.limits.work_mb, readonly=job.readonly, info_fd=info_writer, links=job.links
+            )
             process = stack.enter_context(_started(command, job, cwd=Path("/"), pass_fds=(info_writer,)))
         finally:
             os.close(info_writer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rtlagent.bench.problem import Suite
+from rtlagent.bench.suites.cvdp import Cvdp
 from rtlagent.bench.suites.folder import Folder
 from rtlagent.bench.suites.kernels import Kernels
 from rtlagent.bench.suites.rtllm import Rtllm
@@ -15,6 +16,7 @@ _ALL: tuple[Suite, ...] = (
     VerilogEvalV2(),
     Rtllm("rtllm-v1.1"),
     Rtllm("rtllm-v2"),
+    Cvdp(),
     Folder(),
     Kernels(),
 )
@@ -23,6 +25,7 @@ DESCRIPTIONS = {
     "verilog-eval-v2": "VerilogEval 2: spec-to-RTL and code completion, one folder",
     "rtllm-v1.1": "RTLLM 1.1: a folder a problem, with testbench.v",
     "rtllm-v2": "RTLLM 2: a folder a problem, with testbench.v",
+    "cvdp": "CVDP: JSONL, agentic or not, with cocotb harnesses (without Docker)",
     "folder": "folders of your own: NAME/spec.md, NAME/tests/, NAME/golden/",
     "kernels": "C kernels for the HLS engine: kernels.toml, or NAME/NAME.c and NAME/tb.c",
 }
