@@ -162,15 +162,15 @@ class GenerateJob:
         return resolve(name, self.config.model)
 
     def _single_prompt(self, spec: Spec) -> str:
-        from rtlagent.agent.prompts import Prompts, language_name
+        from rtlagent.agent.prompts import Prompts, language_name, spec_prompt
 
-        return Prompts(self.prompts_dir).render(
+        prompts = Prompts(self.prompts_dir)
+        return prompts.render(
             "single",
-            text=spec.text,
+            specification=spec_prompt(prompts, spec, ()),
             top=spec.top,
             language_name=language_name(spec.language),
             suffix=_suffix(spec),
-            context_files=spec.context_files,
         )
 
     def _agent(self) -> FinalAnswer:
