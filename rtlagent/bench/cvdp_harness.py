@@ -189,7 +189,8 @@ def _run_service(
     env["PYTHONPATH"] = ":".join([str(shim), env.get("PYTHONPATH", "/src")])
     env["PATH"] = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin:{verilator_root() / 'bin'}"
     env |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1", "COCOTB_ANSI_OUTPUT": "0"}
-    env |= {"VERILATOR_ROOT": str(verilator_root())}
+    # By default pytest would load cocotb's own modules, too, in place of the finder that amends them.
+    env |= {"VERILATOR_ROOT": str(verilator_root()), "COCOTB_REWRITE_ASSERTION_FILES": "test_*.py"}
     with scratch_folder() as folder:
         _lay_out(folder, record, answer)
         done = sandbox.run(
