@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from rtlagent.hls.emit.expressions import literal
 
+_COUNTED_AND_SHIFTED = 16
+"""Greatest width at which leading zeros are counted and the divisor is shifted in one cycle."""
+
 
 def sequential_divider(name: str, width: int) -> str:
     """Return a module that divides `width`-bit numbers, signed or unsigned, one at a time.
@@ -18,6 +21,23 @@ def sequential_divider(name: str, width: int) -> str:
     """
     count = max(1, width.bit_length())
     leading = _leading_zeros(width, count)
+    zeros = f"""wire [{count - 1}:0] zeros_rest = leading_zeros(rest);
+  wire [{count - 1}:0] zeros_divisor = leading_zeros(shifted);"""
+    counting = counted = ""
+    begin = "align"
+    if width > _COUNTED_AND_SHIFTED:
+        # To count and to shift is too long for one cycle.
+        begin = "counting"
+        zeros = f"""reg counting;
+  reg [{count - 1}:0] zeros_rest;
+  reg [{count - 1}:0] zeros_divisor;"""
+        counting = "\n      align <= counting;"
+        counted = """
+    if (counting) begin
+      zeros_rest <= leading_zeros(rest);
+      zeros_divisor <= leading_zeros(shifted);
+    end"""
+    idle = "".join(f"      {name} <= 1'd0;\n" for name in dict.fromkeys((begin, "align", "busy", "finished")))
     return f"""module {name} (
   input  wire ap_clk,
   input  wire ap_rst,
@@ -41,8 +61,7 @@ def sequential_divider(name: str, width: int) -> str:
   reg [{width - 1}:0] shifted;
   reg [{width - 1}:0] result;
   reg [{count - 1}:0] steps;
-  wire [{count - 1}:0] zeros_rest = leading_zeros(rest);
-  wire [{count - 1}:0] zeros_divisor = leading_zeros(shifted);
+  {zeros}
   wire smaller = zeros_divisor < zeros_rest;
   wire [{count - 1}:0] distance = zeros_divisor - zeros_rest;
   wire [{width}:0] difference = {{1'd0, rest}} - {{1'd0, shifted}};
@@ -52,11 +71,8 @@ def sequential_divider(name: str, width: int) -> str:
   assign remainder = negative_remainder ? -rest : rest;
   always @(posedge ap_clk) begin
     if (ap_rst) begin
-      align <= 1'd0;
-      busy <= 1'd0;
-      finished <= 1'd0;
-    end else begin
-      align <= start;
+{idle}    end else begin
+      {begin} <= start;{counting}
       finished <= 1'd0;
       if (align) begin
         if (smaller | by_zero) finished <= 1'd1;
@@ -66,7 +82,7 @@ def sequential_divider(name: str, width: int) -> str:
         busy <= 1'd0;
         finished <= 1'd1;
       end
-    end
+    end{counted}
     if (start) begin
       negative_quotient <= is_signed & (dividend[{width - 1}] ^ divisor[{width - 1}]);
       negative_remainder <= is_signed & dividend[{width - 1}];
@@ -76,7 +92,7 @@ def sequential_divider(name: str, width: int) -> str:
     end else if (align) begin
       steps <= distance;
       result <= {{{width}{{by_zero}}}};
-      if (~smaller) shifted <= shifted << distance;
+      shifted <= shifted << distance;
     end else if (busy) begin
       steps <= steps - {literal(1, count)};
       shifted <= {{1'd0, shifted[{width - 1}:1]}};
