@@ -54,7 +54,7 @@ _ALLOWED = frozenset(
     "$low $high $increment $dimensions $unpacked_dimensions $countones $countbits $onehot $onehot0 $isunknown $rtoi "
     "$itor $realtobits $bitstoreal $shortrealtobits $bitstoshortreal $ceil $floor $pow $sqrt $ln $log10 $exp $sin "
     "$cos $tan $asin $acos $atan $atan2 $hypot $sinh $cosh $tanh $abs $min $max $rose $fell $stable $past $sampled "
-    "$changed $assertoff $asserton $assertkill $dumpfile $dumpvars $dumpon $dumpoff $dumpall $dumpflush $dumplimit "
+    "$changed $dumpfile $dumpvars $dumpon $dumpoff $dumpall $dumpflush $dumplimit "
     "$setup $hold $setuphold $recovery $removal $recrem $skew $period $width $nochange"
 )
 _READS = frozenset({"$readmemh", "$readmemb"})
