@@ -51,7 +51,7 @@ def run_session(
             store.register(about.stored)
             hidden = (Path(about.suite_path),) if about.plan.blind else ()
             place = Place(folder.path, hidden, Path.cwd())
-            executor = open_executor(about.executor, about.jobs, place)
+            executor = open_executor(about.executor, about.jobs, place, view.note)
             try:
                 session = Session(
                     folder,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from rtlagent.bench.executors.protocol import MOST_LOSSES, Done, Job, Place, lost
+from rtlagent.bench.executors.protocol import MOST_LOSSES, Done, Job, Note, Place, ignore, lost
 from rtlagent.bench.executors.remote import Reply, perform_remotely
 from rtlagent.errors import ToolError, UsageError
 
@@ -41,22 +41,22 @@ class ClusterExecutor:
 
     name = "dask"
 
-    def __init__(self, connect: Callable[[float], Any], jobs: int | None, place: Place) -> None:
+    def __init__(self, connect: Callable[[float], Any], jobs: int | None, place: Place, note: Note = ignore) -> None:
         """Connect.
 
         Args:
             connect: Gives a connected `distributed.Client` within so many seconds.
             jobs: Most jobs in flight; None: twice the workers' threads.
             place: The run's; its folder has to be on a file system that all workers share.
+            note: Is told about losses.
 
         Raises:
             ToolError: the scheduler cannot be reached.
         """
-        # It logs every lost heartbeat with a traceback, on the terminal; what matters is said by us.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self._connect = connect
         self._jobs = jobs
         self._place = place
+        self._note = note
         self._flights: dict[str, _Flight] = {}
         self._ended: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._looked = 0.0
@@ -130,6 +130,7 @@ class ClusterExecutor:
                 return [Done(key, reply.value, reply.failure, reply.host)]
         elif future.status == "error":
             flight.losses += 1
+            self._note(f"{key}: its worker died; it is done again")
             if flight.losses >= MOST_LOSSES:
                 del self._flights[key]
                 error = future.exception(timeout=_FIRST_CONNECT_S)
@@ -146,8 +147,10 @@ class ClusterExecutor:
                 self._send(key)
 
     def _reconnect(self) -> None:
+        self._note("the scheduler does not answer; waiting for it to come back")
         _close(self._client)
         self._client = self._connected(PATIENCE_S)
+        self._note(f"the scheduler is back; {len(self._flights)} jobs are submitted again")
         for key in list(self._flights):
             self._send(key)
 
@@ -205,6 +208,9 @@ def queue_of(scheme: str, options: Mapping[str, str | int], jobs: int, place: Pl
 def _client(address: Any, timeout_s: float) -> Any:
     import distributed
 
+    # It logs every lost heartbeat with a traceback, on the terminal; what matters is said by us.
+    for name in [n for n in logging.root.manager.loggerDict if n.split(".")[0] == "distributed"]:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     client: Any = distributed.Client
     return client(address, timeout=timeout_s, set_as_default=False)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 
-from rtlagent.bench.executors.protocol import MOST_LOSSES, Done, Job, Place, lost
+from rtlagent.bench.executors.protocol import MOST_LOSSES, Done, Job, Note, Place, ignore, lost
 from rtlagent.bench.executors.worker import WorkerDiedError, WorkerProcess
 
 JOBS_OF_A_WORKER = 1000
@@ -26,9 +26,10 @@ class LocalExecutor:
 
     name = "local"
 
-    def __init__(self, jobs: int, place: Place) -> None:
+    def __init__(self, jobs: int, place: Place, note: Note = ignore) -> None:
         self._jobs = jobs
         self._place = place
+        self._note = note
         self._idle: dict[str, list[WorkerProcess]] = {}
         self._busy: dict[Connection, _Busy] = {}
         self._losses: dict[str, int] = {}
@@ -82,6 +83,7 @@ class LocalExecutor:
     def _start_again(self, busy: _Busy, why: str) -> list[Done]:
         losses = self._losses[busy.key] = self._losses.get(busy.key, 0) + 1
         if losses < MOST_LOSSES:
+            self._note(f"{busy.key}: its worker died ({why}); it is done again")
             self.submit(busy.key, busy.job)
             return []
         del self._losses[busy.key]

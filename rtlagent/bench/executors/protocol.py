@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+Note = Callable[[str], None]
+"""Takes a line for people."""
 MOST_LOSSES = 3
 """A job that has cost so many workers their life is not started again."""
 
@@ -73,7 +75,7 @@ class Executor(Protocol):
         """Start a job; `key` is not in flight."""
 
     def wait(self, timeout_s: float) -> Sequence[Done]:
-        """Return the jobs that have ended, as soon as there is one; empty after `timeout_s`.
+        """Return the jobs that have ended, as soon as there is one; none after `timeout_s`, or at a loss.
 
         Raises:
             ToolError: the place is lost for good.
@@ -86,3 +88,7 @@ class Executor(Protocol):
 def lost(key: str, why: str) -> Done:
     """Give a job up."""
     return Done(key, failure=Failure("WorkerLost", f"the worker process died {MOST_LOSSES} times over this: {why}"))
+
+
+def ignore(line: str) -> None:
+    """Say nothing."""

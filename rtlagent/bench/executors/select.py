@@ -6,7 +6,7 @@ import importlib.util
 from urllib.parse import parse_qsl, urlsplit
 
 from rtlagent.bench.executors.local import LocalExecutor
-from rtlagent.bench.executors.protocol import Executor, Place
+from rtlagent.bench.executors.protocol import Executor, Note, Place, ignore
 from rtlagent.errors import UsageError, suggestion
 
 _QUEUES = ("slurm", "lsf")
@@ -37,13 +37,14 @@ def require_executor(name: str) -> None:
             raise UsageError(f"--executor {scheme} needs the package {module}", hint="pip install 'rtlagent[bench]'")
 
 
-def open_executor(name: str, jobs: int | None, place: Place) -> Executor:
+def open_executor(name: str, jobs: int | None, place: Place, note: Note = ignore) -> Executor:
     """Return the executor.
 
     Args:
         name: `local`, `dask://HOST:PORT`, `slurm?...` or `lsf?...`.
         jobs: Jobs at a time; None: as many as there are processors here, or workers there.
         place: The run's.
+        note: Is told about losses.
 
     Raises:
         UsageError: the name is wrong.
@@ -54,12 +55,14 @@ def open_executor(name: str, jobs: int | None, place: Place) -> Executor:
     if scheme == "local":
         import os
 
-        return LocalExecutor(jobs or os.cpu_count() or 1, place)
+        return LocalExecutor(jobs or os.cpu_count() or 1, place, note)
     from rtlagent.bench.executors import cluster
 
     if scheme == "dask":
-        return cluster.ClusterExecutor(cluster.scheduler_at(f"tcp://{urlsplit(name).netloc}"), jobs, place)
-    return cluster.ClusterExecutor(cluster.queue_of(scheme, queue_options(name), jobs or 1, place), jobs, place)
+        connect = cluster.scheduler_at(f"tcp://{urlsplit(name).netloc}")
+    else:
+        connect = cluster.queue_of(scheme, queue_options(name), jobs or 1, place)
+    return cluster.ClusterExecutor(connect, jobs, place, note)
 
 
 def queue_options(name: str) -> dict[str, str | int]:

@@ -49,6 +49,10 @@ Parameters = dict[str, Any]
 class Connection(Protocol):
     """A database that takes SQL with `:name` parameters."""
 
+    @property
+    def lock_statement(self) -> str:
+        """SQL that lets only one process at a time make tables, until its transaction ends; empty: none is needed."""
+
     def execute(self, statements: Sequence[tuple[str, Sequence[Parameters]]]) -> None:
         """Execute each statement once for each of its sets of parameters, all in one transaction."""
 
@@ -97,7 +101,8 @@ class Store:
 
     def prepare(self) -> None:
         """Make the tables unless they are there."""
-        self._connection.execute([(table, [{}]) for table in _TABLES])
+        lock = self._connection.lock_statement
+        self._connection.execute([(statement, [{}]) for statement in (*([lock] if lock else []), *_TABLES)])
 
     def register(self, run: StoredRun) -> None:
         """Write down what a run is, or what has changed of it."""

@@ -11,6 +11,7 @@ from rtlagent.errors import ToolError, UsageError
 
 PATIENCE_S = 300.0
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 15.0
+_LOCK = "SELECT pg_advisory_xact_lock(7418362501)"  # any number, as long as nobody else takes it
 _ROWS_AT_A_TIME = 500
 _SCHEMES = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 _T = TypeVar("_T")
@@ -45,6 +46,11 @@ class ServerConnection:
                 pass
         except SQLAlchemyError as error:
             raise ToolError(f"the results base does not answer: {_said(error)}", where=self._shown) from None
+
+    @property
+    def lock_statement(self) -> str:
+        """PostgreSQL's IF NOT EXISTS fails when two processes get there at once."""
+        return _LOCK if self._engine.dialect.name == "postgresql" else ""
 
     def execute(self, statements: Sequence[tuple[str, Sequence[dict[str, Any]]]]) -> None:
         """Execute all in one transaction."""

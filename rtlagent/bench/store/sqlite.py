@@ -15,6 +15,8 @@ _BUSY_S = 60.0
 class SqliteConnection:
     """A file."""
 
+    lock_statement = ""
+
     def __init__(self, path: Path, *, create: bool) -> None:
         self._path = path
         if not create and not path.is_file():
