@@ -29,10 +29,6 @@ def _function(function: Function, remarks: Remarks) -> None:
     if function.pipeline_ii is not None:
         text = f"{function.name} is not pipelined from call to call: a call begins when the one before is done"
         remarks.warn("PIPELINE_FUNCTION", text, function.place, hint="put the pragma into a loop")
-    for variable, (impl, latency) in sorted(function.bind_ops.items()):
-        asked = impl if latency is None else f"{impl}, latency {latency}"
-        text = f"#pragma HLS bind_op for {variable or 'no variable'} ({asked}) is not followed"
-        remarks.warn("BIND_OP", text, function.place, hint="operations are bound by target and clock")
     for name in sorted(set(function.allocation) - _SHARED):
         text = f"#pragma HLS allocation of {name} is not followed: only multipliers and dividers are shared"
         remarks.warn("ALLOCATION", text, function.place)

@@ -12,6 +12,7 @@ from rtlagent.hls.ir import Block, Function, Memory, Module, Op, Opcode, Phi, Re
 from rtlagent.hls.options import HlsOptions, Remarks
 
 from . import modulo, relaxation, reservations
+from .bound_ops import bound_latencies
 from .delays import Delays
 from .graph import asked_value, build
 from .limits import TARGET, port_limit, recurrence_limit
@@ -41,6 +42,7 @@ def schedule(module: Module, options: HlsOptions, remarks: Remarks) -> dict[Func
             if _wants_pipeline(block):
                 _keep_phis_apart(block)
     delays = delays_of(module, options)
+    delays.latencies = bound_latencies(module, delays, remarks)
     return {f: _Scheduler(f, delays, remarks).run() for f in module.functions}
 
 

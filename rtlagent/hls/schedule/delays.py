@@ -53,6 +53,8 @@ class Delays:
         """How many operations share each memory's ports; set by the scheduler."""
         self.products: int = 0
         """How many multiplications there are in the module."""
+        self.latencies: dict[Op, int] = {}
+        """What bind_op asks of operations, never less than they need."""
 
     def select_from(self, count: int) -> float:
         """Return the delay of choosing one of `count` sources by state."""
@@ -68,6 +70,8 @@ class Delays:
                 latency.
         """
         t = self.technology
+        if op in self.latencies:
+            return self._later(op, self.latencies[op], tail_ns)
         if op.opcode is Opcode.MUL:
             return self._product(op, tail_ns)
         if op.memory is not None:
@@ -85,6 +89,18 @@ class Delays:
             return OpTiming(0, t.select + t.setup, 0.0)
         delay = self.combinational(op)
         return OpTiming(0, delay + tail_ns, delay)
+
+    def _later(self, op: Op, latency: int, tail_ns: float) -> OpTiming:
+        """Return the timing of an operation that is to pass so many registers."""
+        if op.opcode is Opcode.MUL:
+            natural = self._product(op, tail_ns)
+        else:
+            delay = self.combinational(op)
+            natural = OpTiming(0, delay + tail_ns, delay)
+        if latency <= natural.latency:
+            return natural
+        need = natural.need_ns if natural.latency else natural.out_ns + self.technology.setup
+        return OpTiming(latency, need, self.start_ns, natural.limb)
 
     def combinational(self, op: Op) -> float:
         """Return the delay of an operation without memory of any kind."""
