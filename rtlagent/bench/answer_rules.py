@@ -9,6 +9,8 @@ Refused, because the public benchmarks' tests would take the result for the desi
 - a module, package or class with the name of one of the test's (`module tb`, `module RefModule`);
 - an instance of one of them: the reference would answer for itself;
 - a hierarchical name, `disable` or task call that leads into the test or the reference;
+- `force`, `tran`, `inout` ports that the problem does not have: what drives an input of the answer drives the
+  reference, too (`is coerced to inout` in Icarus's log is a failure for the same reason);
 - system tasks beyond printing, arithmetic and time: files, plusargs, `$system`;
 - `$readmemh` of anything but a file of the answer's own, or one that is not there;
 - `bind`, `config`, DPI, `program`, `$root`, and characters that tools read differently.
@@ -57,9 +59,11 @@ _ALLOWED = frozenset(
     "$changed $dumpfile $dumpvars $dumpon $dumpoff $dumpall $dumpflush $dumplimit "
     "$setup $hold $setuphold $recovery $removal $recrem $skew $period $width $nochange"
 )
+_SEEDED = frozenset({"$random", "$urandom"})
 _READS = frozenset({"$readmemh", "$readmemb"})
 _STATEMENT_ENDS = words("; begin end else ) fork join initial always final do always_comb always_latch")
 _DEFINE = re.compile(r"^[ \t]*`define\b(?:[^\n\\]|\\.)*", re.M | re.S)
+_REACHES_BACK = words("force release alias ref tran tranif0 tranif1 rtran rtranif0 rtranif1 srandom set_randstate")
 _PLAIN_ESCAPED = re.compile(r"[\w$\[\]+-]+\Z")
 
 
@@ -77,9 +81,11 @@ class Hidden:
     words: frozenset[str]
     """Every name in it."""
     data_files: frozenset[str]
+    inout: bool = False
+    """An answer may have bidirectional ports."""
 
     @classmethod
-    def of(cls, files: Iterable[SourceFile]) -> Hidden:
+    def of(cls, files: Iterable[SourceFile], *, inout: bool = False) -> Hidden:
         """Collect the words of a test's files, data files included."""
         given = list(files)
         found = [tokens(normal(f.text)) for f in given if is_verilog(f)]
@@ -94,6 +100,7 @@ class Hidden:
             outside=frozenset(_file_scope(parts)),
             words=names(flat),
             data_files=frozenset(PurePosixPath(f.path).name for f in given if not is_verilog(f)),
+            inout=inout or "inout" in names(flat),
         )
 
 
@@ -213,53 +220,63 @@ def _in_simulation(found: tuple[Token, ...], own: _Own, hidden: Hidden) -> Itera
     """Object to what reaches out of the answer while it is simulated."""
     known = own.routines | frozenset(routines(found))
     for index, token in enumerate(found):
-        before = found[index - 1] if index else None
-        after = found[index + 1] if index + 1 < len(found) else None
         if token.kind == "system":
             yield from _system(found, index, own, hidden)
+        elif token.kind == "mark" and token.text in (".", ":") and index:
+            yield from _path(found, index, hidden)
         elif token.kind == "escaped" and not _PLAIN_ESCAPED.match(token.text):
             yield token.start, f"the escaped name \\{token.text} cannot be judged"
-        elif token.text == "program" and token.kind == "name":
-            yield token.start, "a program block ends the simulation"
-        elif token.kind == "mark" and token.text in (".", ":") and before is not None:
-            colons = token.text == ":"
-            if colons and (after is None or after.text != ":" or after.start != token.end):
-                continue
-            root = _root(found, index)
-            if root is not None and root.text in hidden.scopes:
-                yield root.start, f"'{root.text}' leads into the test"
         elif token.kind in ("name", "escaped"):
-            follows = after is not None and (after.kind in ("name", "escaped") or after.text in ("#", "(", "["))
-            inherits = before is not None and before.text in ("extends", "import")
-            if token.text in hidden.units and (follows or inherits):
-                yield token.start, f"'{token.text}' is the test's own"
-            elif token.text in hidden.outside:
-                yield token.start, f"'{token.text}' belongs to the test"
-            elif token.text in hidden.routines and token.text not in known and _calls(found, index):
-                yield token.start, f"'{token.text}' leads into the test"
+            yield from _name(found, index, known, hidden)
+
+
+def _path(found: tuple[Token, ...], index: int, hidden: Hidden) -> Iterable[tuple[int, str]]:
+    """Object to a hierarchical name, or a name in a package or class, of the test's."""
+    token = found[index]
+    if token.text == ":":
+        after = found[index + 1] if index + 1 < len(found) else None
+        if after is None or after.text != ":" or after.start != token.end:
+            return
+    root = _root(found, index)
+    if root is not None and root.text in hidden.scopes:
+        yield root.start, f"'{root.text}' leads into the test"
+
+
+def _name(found: tuple[Token, ...], index: int, known: frozenset[str], hidden: Hidden) -> Iterable[tuple[int, str]]:
+    token = found[index]
+    before = found[index - 1] if index else None
+    after = found[index + 1] if index + 1 < len(found) else None
+    if token.kind == "name" and token.text == "program":
+        yield token.start, "a program block ends the simulation"
+    elif token.kind == "name" and (token.text in _REACHES_BACK or (token.text == "inout" and not hidden.inout)):
+        yield token.start, f"'{token.text}' could change what the test applies"
+    follows = after is not None and (after.kind in ("name", "escaped") or after.text in ("#", "(", "["))
+    inherits = before is not None and before.text in ("extends", "import")
+    if token.text in hidden.units and (follows or inherits):
+        yield token.start, f"'{token.text}' is the test's own"
+    elif token.text in hidden.outside:
+        yield token.start, f"'{token.text}' belongs to the test"
+    elif token.text in hidden.routines and token.text not in known and _calls(found, index):
+        yield token.start, f"'{token.text}' leads into the test"
 
 
 def _system(found: tuple[Token, ...], index: int, own: _Own, hidden: Hidden) -> Iterable[tuple[int, str]]:
     token = found[index]
+    ahead = [t.text for t in found[index + 1 : index + 4]]
+    if token.text in _SEEDED and ahead[:1] == ["("] and ahead[1:2] != [")"]:
+        yield token.start, f"{token.text} with a seed could change what the test applies"
     if token.text in _ALLOWED or token.text in _ENDS:
         return
     if token.text not in _READS:
         yield token.start, f"the answer uses {token.text}"
         return
-    named = found[index + 2] if index + 2 < len(found) else None
-    if named is None or named.kind != "string" or "\\" in named.text or found[index + 3].text not in (",", ")"):
+    if len(ahead) < 3 or ahead[1][:1] != '"' or "\\" in ahead[1] or ahead[2] not in (",", ")"):
         yield token.start, f"{token.text} without the name of a file as a string"
         return
-    path = PurePosixPath(named.text[1:-1])
-    if str(path) in own.data_files:
-        return
-    if (
-        path.is_absolute()
-        or ".." in path.parts
-        or path.name in hidden.data_files
-        or is_verilog(SourceFile(path.name, ""))
-    ):
-        yield token.start, f"{token.text} of {named.text}, which is not the answer's own"
+    path = PurePosixPath(ahead[1][1:-1])
+    away = path.is_absolute() or ".." in path.parts or is_verilog(SourceFile(path.name, ""))
+    if path.name in hidden.data_files or (away and str(path) not in own.data_files):
+        yield token.start, f"{token.text} of {ahead[1]}, which is not the answer's own"
 
 
 def _root(found: tuple[Token, ...], index: int) -> Token | None:

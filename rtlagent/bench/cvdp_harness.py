@@ -23,6 +23,7 @@ import yaml
 from rtlagent.bench.answer_rules import Hidden, Refusal, admit, raw_objection
 from rtlagent.bench.cvdp_record import Record
 from rtlagent.bench.hidden_test import preprocessed
+from rtlagent.bench.input_drivers import driven_input
 from rtlagent.bench.problem import BENCHMARK_DEFECT, DESIGN, TOOL, Score
 from rtlagent.bench.verilog_tokens import is_verilog
 from rtlagent.config import ToolConfig, resource_dir
@@ -80,6 +81,10 @@ def run_harness(
         services = _services(record)
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, KeyError) as error:
         return Score(Status.FAIL, BENCHMARK_DEFECT, message=f"the harness cannot be read: {error}")
+    top = next((s.environment["TOPLEVEL"] for s in services if s.environment.get("TOPLEVEL")), None)
+    rtl = [f for f in placed if is_verilog(f)]
+    if top is not None and rtl and (driven := driven_input(rtl, top, config)):
+        return Score(Status.FAIL, DESIGN, None, False, message=driven, wall_s=time.monotonic() - start)
     score = Score(Status.FAIL, BENCHMARK_DEFECT, message="the harness has no service")
     for service in services:
         score = _run_service(record, placed, service, config, keep_dir)
@@ -117,7 +122,8 @@ def _objection(record: Record, answer: Sequence[SourceFile], config: ToolConfig)
         objection = raw_objection(file)
         if objection:
             return objection
-    hidden = Hidden.of(f for f in record.harness if is_verilog(f))
+    # CVDP's tests drive the pins themselves; whoever has bidirectional ones was asked for them.
+    hidden = Hidden.of((f for f in record.harness if is_verilog(f)), inout=True)
     expanded = preprocessed(rtl, config) if not any("`include" in f.text for f in rtl) else None
     if expanded is None or isinstance(expanded, Refusal):
         return ""  # the harness's own macros and includes may be needed; the raw text has been judged

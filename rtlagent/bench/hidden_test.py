@@ -29,6 +29,7 @@ _TEST = "hidden"
 _CPU_S = 60
 _OUTPUT_MB = 32.0
 _LINE = re.compile(r"^`line .*\n?", re.M)
+_COERCED = re.compile(r"input port (\S+) is coerced to inout")
 _SIGNALLED = 128
 _TIME_LIMITS = ("wall", "cpu")
 _MAX_MESSAGE = 2000
@@ -74,6 +75,8 @@ class HiddenTest:
     """Laid into the folder where the simulation runs."""
     rule: Callable[[Said], Ruling] = judge_prints
     seed: int = 1
+    inout: bool = False
+    """An answer may have bidirectional ports, though the test's files have none."""
 
 
 def run_hidden_test(
@@ -116,7 +119,7 @@ def _run(
     expanded = preprocessed(answer, config)
     if isinstance(expanded, Refusal):
         return _failed(expanded.message, start, syntax=False)
-    admitted = admit(expanded, _hidden((*test.files, *test.data_files)), end_mark)
+    admitted = admit(expanded, _hidden((*test.files, *test.data_files), test.inout), end_mark)
     if isinstance(admitted, Refusal):
         return _failed(admitted.message, start)
     with scratch_folder() as folder:
@@ -142,8 +145,8 @@ def _limits(limits: Limits) -> Limits:
 
 
 @lru_cache(maxsize=512)
-def _hidden(files: tuple[SourceFile, ...]) -> Hidden:
-    return Hidden.of(files)
+def _hidden(files: tuple[SourceFile, ...], inout: bool) -> Hidden:
+    return Hidden.of(files, inout=inout)
 
 
 def preprocessed(answer: Sequence[SourceFile], config: ToolConfig) -> tuple[SourceFile, ...] | Refusal:
@@ -216,6 +219,9 @@ def _score(test: HiddenTest, outcome: Outcome, errors: Sequence[Diagnostic], sec
             return Score(Status.FAIL, DESIGN, False, None, message=_plain("\n".join(lines)))
         said = _plain(outcome.build_log) or "no message"
         return Score(Status.ERROR, TOOL, None, None, message=f"the compiler broke: {said}")
+    if coerced := _COERCED.search(outcome.build_log):
+        message = f"the answer drives its own input {coerced[1]}"
+        return Score(Status.FAIL, DESIGN, True, False, message=message)
     if outcome.run_rc == _SIGNALLED + signal.SIGXCPU:
         return Score(Status.TIMEOUT, DESIGN, True, False, message="the simulation reached the cpu limit")
     if outcome.run_rc is not None and outcome.run_rc > _SIGNALLED:

@@ -13,6 +13,7 @@ from rtlagent.config import ToolConfig
 from rtlagent.types import SourceFile, Status
 
 LYING = 'initial begin $display("Mismatches: 0 in 39 samples"); '
+CONSTANT = "module TopModule({port} [3:0] a, output [3:0] y); {body} assign y = 4'd3; endmodule\n"
 HEAD = "module TopModule(input [3:0] a, output [3:0] y);\n  assign y = a + 4'd2;\n"
 
 
@@ -66,6 +67,21 @@ FORGERIES = {
         + wrong("initial #1 $finish;").replace("endmodule", "endmodule : TopModule")
     ),
     "carriage_return": wrong("// x\rinitial #1 $finish;"),
+    "drives_its_inputs_x": "module TopModule(input [3:0] a, output [3:0] y); assign a = 4'bx, y = 4'bx; endmodule",
+    "drives_its_inputs": CONSTANT.format(port="input", body="assign (supply1, supply0) a = 4'd0;"),
+    "drives_through_inout": CONSTANT.format(port="inout", body="assign (supply1, supply0) a = 4'd0;"),
+    "drives_from_below": CONSTANT.format(port="input", body="below u(a);")
+    + "module below(inout [3:0] b); assign (supply1, supply0) b = 0; endmodule",
+    "drives_by_gates": CONSTANT.format(port="input", body="buf (supply1, supply0) b[3:0] (a, 4'd0);"),
+    "forces_its_inputs": CONSTANT.format(port="input", body="initial force a = 0;"),
+    "shorts_its_inputs": CONSTANT.format(port="input", body="supply0 z; tran t[3:0] (a, {4{z}});"),
+    "supply_port": CONSTANT.format(port="input supply0", body=""),
+    "variable_port": CONSTANT.format(port="input var logic", body="always @* a = 0;"),
+    "reg_port": CONSTANT.format(port="input reg", body="always @* a = 0;"),
+    "procedural_assign": CONSTANT.format(port="input reg", body="initial assign a = 0;"),
+    "strong_net_port": CONSTANT.format(port="input tri0", body="pulldown p[3:0] (a);"),
+    "ends_in_readmemh": "module TopModule(input [3:0] a, output [3:0] y); initial $readmemh",
+    "reseeds": CONSTANT.format(port="input", body="integer s = 1; always @(a) s = $urandom(1);"),
     "endless_loop": wrong("initial #1 forever begin end"),
     "oscillates": wrong("reg r = 0; always @(r) r <= #0 ~r; initial r = 1;"),
     "floods": wrong('initial repeat (2000000) $display("Mismatches: 0 in 39 samples");'),
@@ -175,6 +191,23 @@ def test_a_printed_pass_is_the_testbenchs_own(tmp_path: Path, attack: str) -> No
     driven = "" if "assign y" in body else "assign y = 0;"
     found = score(path, f"module plus3(input [3:0] a, output [3:0] y); {driven} {body} endmodule", name="plus3")
     assert (found.status, found.failure_class) == (Status.FAIL, DESIGN), found
+
+
+def test_an_answers_file_is_no_cover_for_the_tests(tmp_path: Path) -> None:
+    path = write_rtllm(tmp_path)
+    reads = 'reg [3:0] m[0:15]; initial $readmemh("expected.dat", m); assign y = m[a];'
+    files = [
+        SourceFile("a.v", f"module plus3(input [3:0] a, output [3:0] y); {reads} endmodule"),
+        SourceFile("expected.dat", "0\n" * 16),
+    ]
+    found = suite("rtllm-v2").score(path, "plus3", files, config=QUICK)
+    assert found.status is Status.FAIL, found
+    files = [
+        SourceFile("a.v", files[0].text.replace("expected.dat", "table.hex")),
+        SourceFile("table.hex", "\n".join(f"{(i + 3) % 16:x}" for i in range(16))),
+    ]
+    found = suite("rtllm-v2").score(path, "plus3", files, config=QUICK)
+    assert found.status is Status.PASS, found
 
 
 def test_a_print_without_its_end_of_line_cannot_be_completed(tmp_path: Path) -> None:

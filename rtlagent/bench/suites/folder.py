@@ -17,6 +17,7 @@ from rtlagent.bench.answer_rules import Hidden, Refusal, admit
 from rtlagent.bench.blame import blamed
 from rtlagent.bench.c_score import score_against_c
 from rtlagent.bench.hidden_test import HiddenTest, preprocessed, run_hidden_test
+from rtlagent.bench.input_drivers import driven_input
 from rtlagent.bench.problem import BENCHMARK_DEFECT, DESIGN, TESTBENCH, TOOL, Problem, Score
 from rtlagent.bench.suites.testbench_suite import files_sha256, read_source, require_folder, unknown_problem
 from rtlagent.bench.verilog_tokens import declared, is_verilog, normal, tokens
@@ -141,7 +142,7 @@ def _all_tests(
     for bench, top in benches:
         others = [t for t in rtl if t != bench and not any(t == b for b, _ in benches)]
         data = tuple(t for t in tests if not is_verilog(t) and not t.path.endswith(".py"))
-        hidden = HiddenTest(top, (bench, *others), data)
+        hidden = HiddenTest(top, (bench, *others), data, inout=_has_inout(spec))
         scores.append(run_hidden_test(hidden, answer, config=config, simulator=simulator, keep_dir=keep_dir))
         if scores[-1].status is not Status.PASS:
             break
@@ -157,6 +158,10 @@ def _bench_top(test: SourceFile, rtl: Sequence[SourceFile]) -> tuple[SourceFile,
     return (test, tops[-1]) if tops else None
 
 
+def _has_inout(spec: Spec) -> bool:
+    return any(p.direction == "inout" for p in spec.ports) or (not spec.ports and "inout" in spec.text)
+
+
 def _cocotb_score(
     spec: Spec,
     tests: Sequence[SourceFile],
@@ -169,7 +174,8 @@ def _cocotb_score(
     design = preprocessed(answer, config)
     if isinstance(design, Refusal):
         return Score(Status.FAIL, DESIGN, False, None, message=design.message)
-    admitted = admit(design, Hidden.of(f for f in files if is_verilog(f)), "ended")
+    hidden = Hidden.of((f for f in files if is_verilog(f)), inout=_has_inout(spec))
+    admitted = admit(design, hidden, "ended")
     if isinstance(admitted, Refusal):
         return Score(Status.FAIL, DESIGN, None, False, message=admitted.message)
     rtl = [f for f in design if is_verilog(f)]
@@ -177,6 +183,9 @@ def _cocotb_score(
     top = spec.top or (tops[0] if len(tops) == 1 else None)
     if top is None:
         return Score(Status.FAIL, DESIGN, None, None, message=f"which module is the top? {', '.join(tops) or 'none'}")
+    driven = driven_input(rtl, top, config)
+    if driven:
+        return Score(Status.FAIL, DESIGN, None, False, message=driven)
     support = tuple(f for f in files if f not in tests and f.path.endswith((".py", ".json", ".hex", ".mem", ".txt")))
     modules = [TestFile(t, TestKind.COCOTB, support=support) for t in tests]
     try:

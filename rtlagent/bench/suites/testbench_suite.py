@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rtlagent.bench.blame import blamed
@@ -56,7 +57,9 @@ class TestbenchSuite(ABC):
         keep_dir: Path | None = None,
     ) -> Score:
         """Run the hidden test over `files`; a failure that the golden design shares is the benchmark's."""
+        golden = self.golden(path, name)
         test = self.hidden_test(path, name)
+        test = replace(test, inout=any("inout" in f.text for f in golden or ()))
 
         def judge(design: Sequence[SourceFile]) -> Score:
             return run_hidden_test(test, design, config=config, simulator=simulator)
@@ -64,7 +67,7 @@ class TestbenchSuite(ABC):
         score = run_hidden_test(test, files, config=config, simulator=simulator, keep_dir=keep_dir)
         key = [simulator, icarus.version(), verilator.version(), test.top, [(f.path, f.sha256) for f in test.files]]
         key.append([(f.path, f.sha256) for f in test.data_files])
-        return blamed(score, files, self.golden(path, name), key=digest(key), judge=judge, config=config)
+        return blamed(score, files, golden, key=digest(key), judge=judge, config=config)
 
     def completed(self, path: Path, name: str, text: str) -> tuple[SourceFile, ...]:
         """Turn what a system wrote for a problem, such as a function body in a JSONL file, into an answer."""
