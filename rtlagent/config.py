@@ -183,6 +183,49 @@ def load_config(
     return merged
 
 
+@dataclass(frozen=True)
+class Origin:
+    """A setting, and where its value came from."""
+
+    name: str
+    """As in rtlagent.toml, tables before a dot: `model.retries`."""
+    value: object
+    source: str
+    """`default`, the file with its line, or the variable."""
+    variable: str
+    """Which variable sets it."""
+
+
+def setting_origins(*, env: Mapping[str, str] | None = None, start: Path | None = None) -> tuple[Origin, ...]:
+    """Tell of each setting what it is and what set it, as `load_config` merges them.
+
+    Raises:
+        ConfigError: as for `load_config`.
+    """
+    settings = _settings(Config)
+    known = {s.flag: s for s in settings}
+    file = find_config_file(start or Path.cwd())
+    written = _from_file(file, settings) if file is not None else {}
+    variables = _from_environment(os.environ if env is None else env, known)
+    toml = _TomlFile(file, file.read_text(encoding="utf-8")) if file is not None else None
+    merged = load_config(env=env, start=start)
+    found = []
+    for setting in settings:
+        variable = _PREFIX + setting.flag.upper()
+        source = "default"
+        if setting.path in variables:
+            source = variable
+        elif setting.path in written and toml is not None:
+            source = toml.place(setting.path[-1])
+        elif setting.path[-1] == "cache_dir" and "RTLAGENT_CACHE_DIR" in os.environ:
+            source = "RTLAGENT_CACHE_DIR"
+        value: Any = merged
+        for part in setting.path:
+            value = getattr(value, part)
+        found.append(Origin(".".join(setting.path), value, source, variable))
+    return tuple(found)
+
+
 def find_config_file(start: Path) -> Path | None:
     """Return the nearest rtlagent.toml in `start` or a folder above it."""
     here = start.resolve()

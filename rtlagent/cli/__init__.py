@@ -58,8 +58,16 @@ _COMMANDS = {
     "pnr": _Command("rtlagent.cli.tool_commands", "pnr", "Place and route, and find the highest clock frequency."),
     "equiv": _Command("rtlagent.cli.tool_commands", "equiv", "Tell whether two versions of a module are the same."),
     "bench": _Command("rtlagent.cli.bench", "bench_app", "Run, score, audit and compare benchmark suites."),
+    "init": _Command("rtlagent.cli.init", "init", "Write the first spec of a project, after four questions."),
+    "mcp": _Command("rtlagent.cli.mcp", "mcp", "Serve the tools to a coding agent over MCP."),
+    "vscode": _Command("rtlagent.cli.vscode", "vscode", "Give a VS Code folder tasks, diagnostics and the MCP server."),
+    "watch": _Command("rtlagent.cli.watch", "watch", "Lint and simulate again whenever a file is saved."),
+    "explain": _Command("rtlagent.cli.explain", "explain", "Say what a diagnostic's code means and how to fix it."),
+    "config": _Command("rtlagent.cli.config", "config", "Show each setting and where its value came from."),
+    "clean": _Command("rtlagent.cli.clean", "clean", "List old runs and caches with their sizes, and remove them."),
     "doctor": _Command("rtlagent.cli.doctor", "doctor", "List the tools: found, version, needed, what for."),
 }
+_WITHOUT_ARGUMENTS = frozenset({"doctor", "init", "mcp", "vscode", "config", "clean"})
 
 
 class _Commands(TyperGroup):
@@ -79,7 +87,7 @@ class _Commands(TyperGroup):
         if isinstance(function, typer.Typer):
             return typer.main.get_command(function)
         single = typer.Typer(rich_markup_mode=None, add_completion=False)
-        single.command(cmd_name, no_args_is_help=cmd_name not in ("doctor",))(function)
+        single.command(cmd_name, no_args_is_help=cmd_name not in _WITHOUT_ARGUMENTS)(function)
         return typer.main.get_command(single)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
