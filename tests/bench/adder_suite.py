@@ -14,6 +14,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from rtlagent.bench.exports import Finished, as_json
+from rtlagent.bench.run_folder import RunFolder
+from rtlagent.bench.store import open_store
+
 PROGRAM = Path(sys.executable).parent / "rtlagent"
 
 _SPEC = """---
@@ -145,9 +149,15 @@ def started(*arguments: str | Path, cwd: Path) -> subprocess.Popen[str]:
     )
 
 
-def exported(run: Path, cwd: Path, *options: str) -> dict[str, Any]:
+def finished_run(run: Path) -> Finished:
+    """Return a run as its results base has it."""
+    folder = RunFolder(run)
+    about = folder.about()
+    with open_store(folder.base) as store:
+        return Finished(about.plan, about.record, tuple(store.results(about.id)))
+
+
+def exported(run: Path) -> dict[str, Any]:
     """Return a run's JSON export."""
-    done = bench("export", run, *options, cwd=cwd)
-    assert done.returncode == 0, done.stderr
-    document: dict[str, Any] = json.loads(done.stdout)
+    document: dict[str, Any] = json.loads(as_json(finished_run(run)))
     return document
