@@ -181,6 +181,7 @@ def test_rtllm_silent_testbench_proves_nothing(tmp_path: Path, config: ToolConfi
     assert "printed nothing" in found.message
 
 
+@pytest.mark.slow
 def test_what_icarus_lacks_goes_to_verilator(tmp_path: Path) -> None:
     config = ToolConfig()  # with the runtime that is built already
     loop = PRINTING_BENCH.replace("a = i; #5;", "if (i == 16) break; a = i; #5;")

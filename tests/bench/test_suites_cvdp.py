@@ -112,7 +112,10 @@ def score(path: Path, text: str, name: str = "rtl/plus3.sv", problem: str = "plu
     )
 
 
-@pytest.mark.parametrize(("runner", "test"), [("cocotb.runner", TEST_OLD), ("cocotb_tools.runner", TEST_NEW)])
+@pytest.mark.parametrize(
+    ("runner", "test"),
+    [("cocotb.runner", TEST_OLD), pytest.param("cocotb_tools.runner", TEST_NEW, marks=pytest.mark.slow)],
+)
 def test_good_passes_and_wrong_fails_in_both_spellings(tmp_path: Path, runner: str, test: str) -> None:
     path = write(tmp_path, record(runner, test))
     good = score(path, GOOD)
@@ -130,6 +133,7 @@ def test_good_passes_and_wrong_fails_in_both_spellings(tmp_path: Path, runner: s
         "`ifdef NEVER\n`define F $fo``pen\n`endif\n" + WRONG,
         '`ifdef COCOTB_SIM\nmodule x; initial $system("true"); endmodule\n`endif\n' + WRONG,
         WRONG.replace("a + 2", "nothing("),
+        GOOD.replace("a + 3", "3").replace("assign odd", "assign (supply1, supply0) a = 0; assign odd"),
     ],
 )
 def test_a_forgery_does_not_pass(tmp_path: Path, text: str) -> None:
@@ -154,10 +158,12 @@ def test_the_problem_holds_nothing_hidden(tmp_path: Path) -> None:
     assert "always" not in seen and "cocotb" not in seen
 
 
+@pytest.mark.slow
 def test_a_file_of_another_name_goes_where_the_only_target_is(tmp_path: Path) -> None:
     assert score(write(tmp_path, record()), GOOD, name="answer.v").status is Status.PASS
 
 
+@pytest.mark.slow
 def test_an_agentic_record_has_its_solution_as_a_patch(tmp_path: Path) -> None:
     plain = record()
     body = GOOD.splitlines()
