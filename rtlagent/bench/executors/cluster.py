@@ -21,7 +21,7 @@ from rtlagent.bench.executors.remote import Reply, perform_remotely
 from rtlagent.errors import ToolError, UsageError
 
 _CONNECT_S = 10.0
-_FIRST_CONNECT_S = 30.0
+_FIRST_CONNECT_S = 15.0
 PATIENCE_S = 600.0
 """So long a scheduler may be away before the run gives up (and can be resumed)."""
 _LOOK_S = 5.0
