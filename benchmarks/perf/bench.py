@@ -1,6 +1,6 @@
 """What `rtlagent bench` costs beside the work itself.
 
-    python benchmarks/perf/bench.py [scoring] [--path dataset_spec-to-rtl] [--jobs 2] [--runs 5]
+    python benchmarks/perf/bench.py [scoring] [runner] [--path dataset_spec-to-rtl] [--jobs 2] [--runs 5]
 
 Each section prints its figures and its goal; without a name all sections run. A section is a file `bench_*.py`.
 """
@@ -13,9 +13,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import bench_runner
 import bench_scoring
 
-SECTIONS = ("scoring",)
+SECTIONS = ("scoring", "runner")
 
 
 def main() -> None:
@@ -25,12 +26,15 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=60, help="in the suite that is made")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--tasks", type=int, default=bench_runner.TASKS, help="of the runner's section")
     options = parser.parse_args()
     wanted = options.sections or SECTIONS
     if unknown := set(wanted) - set(SECTIONS):
         parser.error(f"no such section: {', '.join(sorted(unknown))}")
     if "scoring" in wanted:
         bench_scoring.report(options.path, problems=options.problems, jobs=options.jobs, runs=options.runs)
+    if "runner" in wanted:
+        bench_runner.report(tasks=options.tasks)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ from rtlagent.errors import EXIT_LIMIT, EXIT_PASS, EXIT_TOOL, ModelUnavailableEr
 from rtlagent.types import Status, Usage
 
 _WAIT_S = 0.5
+_WRITE_S = 0.2
+"""Results wait so long for others, to be written with them; they are in their tasks' folders already."""
 _NOTE_S = 5.0
 _FATAL = ("ModelConfigError", "ConfigError", "UsageError", "SandboxError", "ToolMissingError")
 """What went wrong there goes wrong with every task."""
@@ -109,7 +111,7 @@ class Runner:
             ModelUnavailableError: the endpoint is down.
         """
         self._begin()
-        noted = time.monotonic()
+        noted = written = time.monotonic()
         try:
             while True:
                 self._dispatch()
@@ -117,12 +119,15 @@ class Runner:
                     break
                 for done in self._executor.wait(_WAIT_S):
                     self._take(done)
-                self._write()
-                answering = sum(f.answer is None for f in self._flights.values())
-                self._view.tick(answering, len(self._flights) - answering)
-                if time.monotonic() - noted > _NOTE_S:
+                now = time.monotonic()
+                if now - written > _WRITE_S:
+                    self._write()
+                    written = now
+                    answering = sum(f.answer is None for f in self._flights.values())
+                    self._view.tick(answering, len(self._flights) - answering)
+                if now - noted > _NOTE_S:
                     self._session.folder.note_elapsed(self._allotment.elapsed_s)
-                    noted = time.monotonic()
+                    noted = now
         finally:
             self._write()
             self._session.folder.note_elapsed(self._allotment.elapsed_s)
@@ -139,10 +144,12 @@ class Runner:
             finished = {t: b for t, b in finished.items() if b.failure_class not in RETRIED}
         spent = sum((b.usage for b in finished.values()), Usage())
         before: dict[Task, Usage] = {}
+        begun = {p.name for p in session.folder.path.glob("tasks/*")}
         for task in tasks_of(plan):
             if task not in finished:
                 self._to_answer.append(task)
-                usage = spent_in(folder_of(session.folder.path, task))
+                folder = folder_of(session.folder.path, task)
+                usage = spent_in(folder) if folder.parent.name in begun else Usage()
                 if usage != Usage():
                     before[task] = usage
                     spent += usage

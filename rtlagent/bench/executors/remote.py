@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import platform
 import threading
 from dataclasses import dataclass
 from typing import Any
 
 from rtlagent.bench.executors.protocol import Failure, Job, Place
-from rtlagent.bench.executors.worker import WorkerDiedError, WorkerProcess
+from rtlagent.bench.executors.worker import WorkerProcess
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,12 @@ def perform_remotely(job: Job, place: Place) -> Reply:
     key = (job.kind, place)
     for other in [k for k in known if k[1] != place]:
         known.pop(other).end()  # of a run that this thread does not work for any more
-    worker = known.pop(key, None) or WorkerProcess(job.kind, place)
-    try:
-        worker.send(job)
-    except WorkerDiedError:  # while it was idle
-        worker = WorkerProcess(job.kind, place)
-        worker.send(job)
+    worker = known.pop(key, None)
+    if worker is not None and not worker.alive:  # it died while it was idle
+        worker.end()
+        worker = None
+    worker = worker or WorkerProcess(job.kind, place)
+    worker.send(pickle.dumps(job))
     value, failure = worker.receive()
     if worker.jobs < JOBS_OF_A_WORKER:
         known[key] = worker

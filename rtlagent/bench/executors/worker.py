@@ -56,16 +56,16 @@ class WorkerProcess:
         self.connection = Connection(ours.detach())
         self.connection.send((kind, place))
 
-    def send(self, job: Job) -> None:
-        """Hand a job over.
+    def send(self, job: bytes) -> None:
+        """Hand a pickled job over.
 
         Raises:
             WorkerDiedError: there is nobody.
         """
         try:
-            self.connection.send(job)
+            self.connection.send_bytes(job)
         except OSError:
-            raise WorkerDiedError(self.end(dying=True)) from None
+            raise WorkerDiedError("it takes no job") from None
 
     def receive(self) -> tuple[Any, Failure | None]:
         """Return what came of the job: its value, or why there is none.
@@ -94,6 +94,11 @@ class WorkerProcess:
         ended = self._process.wait()
         self.connection.close()
         return f"signal {-ended}" if ended < 0 else f"exit code {ended}"
+
+    @property
+    def alive(self) -> bool:
+        """It has not ended."""
+        return self._process.poll() is None
 
     @property
     def pid(self) -> int:
