@@ -105,31 +105,30 @@ endmodule
 
 
 def _leading_zeros(width: int, count: int) -> str:
-    """Return a function that counts leading zeros by a tree of halves."""
+    """Return a function that counts leading zeros: of pairs, of pairs of these, and so on, each level a multiplexer."""
     size = 1
     while size < width:
         size *= 2
-    lines = [
-        f"  function [{count - 1}:0] leading_zeros(input [{width - 1}:0] x);",
-        f"    reg [{size - 1}:0] y;",
-        "    begin",
-    ]
+    levels = size.bit_length() - 1
     pad = size - width
-    lines.append(f"      y = {{x, {literal((1 << pad) - 1, pad)}}};" if pad else "      y = x;")
-    lines.append(f"      leading_zeros = {literal(0, count)};")
-    half = size // 2
-    while half >= 1:
-        bit = half.bit_length() - 1
-        if half == 1 and size == width:
-            # The last bit decides between width - 1 and width.
-            pass
-        lines.append(f"      if (y[{size - 1}:{size - half}] == {literal(0, half)}) begin")
-        lines.append(f"        leading_zeros[{bit}] = 1'd1;")
-        lines.append(f"        y = y << {half};")
-        lines.append("      end")
-        half //= 2
-    if size == width:
-        lines.append(f"      if (~y[{size - 1}]) leading_zeros = {literal(width, count)};")
+    lines = [f"  function [{count - 1}:0] leading_zeros(input [{width - 1}:0] x);", "    integer g;"]
+    lines.append(f"    reg [{size - 1}:0] none_0;")
+    for k in range(1, levels + 1):
+        groups = size >> k
+        lines += [f"    reg [{groups - 1}:0] none_{k};", f"    reg [{groups * k - 1}:0] zeros_{k};"]
+    lines.append("    begin")
+    lines.append(f"      none_0 = {{~x, {literal(0, pad)}}};" if pad else "      none_0 = ~x;")
+    for k in range(1, levels + 1):
+        lower = k - 1
+        high, low = (f", zeros_{lower}[(2 * g + {half}) * {lower} +: {lower}]" if lower else "" for half in (1, 0))
+        lines += [
+            f"      for (g = 0; g < {size >> k}; g = g + 1) begin",
+            f"        none_{k}[g] = none_{lower}[2 * g + 1] & none_{lower}[2 * g];",
+            f"        zeros_{k}[g * {k} +: {k}] = none_{lower}[2 * g + 1] ? {{1'd1{low}}} : {{1'd0{high}}};",
+            "      end",
+        ]
+    fitted = f"zeros_{levels}" if count == levels else f"{{{literal(0, count - levels)}, zeros_{levels}}}"
+    lines.append(f"      leading_zeros = none_{levels}[0] ? {literal(width, count)} : {fitted};")
     lines += ["    end", "  endfunction"]
     return "\n".join(lines)
 
