@@ -15,7 +15,7 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -57,14 +57,14 @@ _COMMANDS = {
     "synth": _Command("rtlagent.cli.tool_commands", "synth", "Synthesize Verilog and count what it takes."),
     "pnr": _Command("rtlagent.cli.tool_commands", "pnr", "Place and route, and find the highest clock frequency."),
     "equiv": _Command("rtlagent.cli.tool_commands", "equiv", "Tell whether two versions of a module are the same."),
-    "bench": _Command("rtlagent.cli.bench", "bench_app", "Run, score, audit and compare benchmark suites."),
+    "bench": _Command("rtlagent.cli.bench", "bench_app", "Run, score and compare benchmark suites."),
     "init": _Command("rtlagent.cli.init", "init", "Write the first spec of a project, after four questions."),
     "mcp": _Command("rtlagent.cli.mcp", "mcp", "Serve the tools to a coding agent over MCP."),
     "vscode": _Command("rtlagent.cli.vscode", "vscode", "Give a VS Code folder tasks, diagnostics and the MCP server."),
     "watch": _Command("rtlagent.cli.watch", "watch", "Lint and simulate again whenever a file is saved."),
     "explain": _Command("rtlagent.cli.explain", "explain", "Say what a diagnostic's code means and how to fix it."),
     "config": _Command("rtlagent.cli.config", "config", "Show each setting and where its value came from."),
-    "clean": _Command("rtlagent.cli.clean", "clean", "List old runs and caches with their sizes, and remove them."),
+    "clean": _Command("rtlagent.cli.clean", "clean", "List old runs and caches, and with --yes remove them."),
     "doctor": _Command("rtlagent.cli.doctor", "doctor", "List the tools: found, version, needed, what for."),
 }
 _WITHOUT_ARGUMENTS = frozenset({"doctor", "init", "mcp", "vscode", "config", "clean"})
@@ -114,7 +114,7 @@ class _Commands(TyperGroup):
             _tell(error, as_json=ctx.meta[_AS_JSON])
             raise typer.Exit(error.exit_code) from None
         except BrokenPipeError:
-            _silence_stdout()
+            _silence(sys.stdout)
             raise typer.Exit(_EXIT_BROKEN_PIPE) from None
         except Exception as error:
             if isinstance(error, OSError) and error.errno in _NO_ROOM:
@@ -161,7 +161,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:
-        _silence_stdout()
+        _silence(sys.stdout)
         sys.exit(_EXIT_BROKEN_PIPE)
     except OSError as error:
         _tell_no_room(error)
@@ -181,21 +181,23 @@ def _print_error(kind: str, message: str, where: str, hint: str, exit_code: int)
 
 
 def _complain(text: str) -> None:
-    with suppress(OSError):  # there is nobody left to tell
+    try:
         print(f"error: {printable(text)}", file=sys.stderr, flush=True)
+    except OSError:
+        _silence(sys.stderr)  # there is nobody left to tell
 
 
 def _tell_no_room(error: OSError) -> None:
     """Say that something could not be written; most often it is the output itself."""
     where = f"{error.filename}: " if error.filename else ""
     _complain(f"{where}cannot write: {error.strerror}\n\nhint: make room, or send the output elsewhere")
-    _silence_stdout()
+    _silence(sys.stdout)
 
 
-def _silence_stdout() -> None:
+def _silence(stream: TextIO) -> None:
     """Let the interpreter flush into nothing when it exits: the reader has gone."""
     with suppress(OSError, ValueError):  # a stream of a test has no descriptor
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _report_unexpected(error: Exception) -> tuple[str, str]:

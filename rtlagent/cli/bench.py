@@ -27,7 +27,11 @@ bench_app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     no_args_is_help=True,
-    help="Run, score, audit and compare benchmark suites.",
+    help="""Run, score and compare benchmark suites.
+
+    Exit codes: 0 done (score: every answer passed), 1 an answer did not pass, 2 wrong input, 3 limit reached, 4 errors
+    of tools or the endpoint.
+    """,
 )
 _FURTHER = ("bench_score", "bench_audit")
 """Modules of further commands, each with a `register(app)`."""

@@ -44,7 +44,7 @@ def clean(
         Path | None, typer.Option("--runs-dir", help="Where runs are (default: runs).", show_default=False)
     ] = None,
 ) -> None:
-    """List old runs and caches with their sizes, and with --yes remove them.
+    """List old runs and caches, and with --yes remove them.
 
     A run that a process works on is left alone, and so is everything in the folder that is no run.
 

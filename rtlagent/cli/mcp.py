@@ -61,6 +61,8 @@ def mcp(
     http listens on 127.0.0.1 and wants the header `Authorization: Bearer TOKEN`. The token is RTLAGENT_MCP_TOKEN; where
     that is not set, a new one is printed.
 
+    Exit codes: 0 the client has gone, 2 wrong input, 4 a tool or the port cannot be used.
+
     Such as:
 
       rtlagent mcp --root .

@@ -43,6 +43,8 @@ def watch(
     Each round prints `watch: begin`, the diagnostics and results, and `watch: end STATUS`: VS Code's background tasks
     go by these lines. Tests run when lint finds no error. Ctrl-C ends it.
 
+    Exit codes: 0 ended after --rounds, 2 wrong input, 130 ended by Ctrl-C.
+
     Such as:
 
       rtlagent watch rtl/*.v --test tests/test_fifo.py
