@@ -201,3 +201,36 @@ def test_without_a_scheduler_the_run_ends_with_4(tmp_path: Path) -> None:
     done = bench(*command, *QUICK, cwd=tmp_path)
     assert done.returncode == 4
     assert "the scheduler does not answer" in done.stderr
+
+
+def slurm_answers() -> bool:
+    """Tell whether this machine has a working Slurm."""
+    try:
+        done = subprocess.run(["sinfo", "-h", "-t", "idle,mixed"], capture_output=True, check=False, timeout=20)
+    except (FileNotFoundError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0 and bool(done.stdout.strip())
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+def test_a_job_that_slurm_cancels_is_replaced(tmp_path: Path) -> None:
+    if not slurm_answers():
+        pytest.skip("there is no Slurm with a free node")
+    suite = make_suite(tmp_path / "suite", 5)
+    run = tmp_path / "r"
+    with serving(Endpoint(delay_s=0.5)) as endpoint:
+        place = "slurm?memory=1GB&walltime=00:10:00"
+        command = ("run", "folder", "--path", suite, "--model", endpoint.model, "-n", "2", "--executor", place)
+        process = started(*command, *QUICK, "--jobs", "1", "--out", run, cwd=tmp_path)
+        wait_for(run, 2, process)
+        # The only worker goes: without another one nothing would go on.
+        jobs = subprocess.run(
+            ["squeue", "-h", "-n", "dask-worker", "-o", "%i %Z"], capture_output=True, text=True, check=True
+        ).stdout
+        (job,) = [line.split()[0] for line in jobs.splitlines() if str(tmp_path) in line]
+        subprocess.run(["scancel", job], check=True)
+        out, _ = process.communicate(timeout=240)
+    assert process.returncode == 0, out
+    assert all(r["status"] == "PASS" for r in exported(run)["results"])
+    assert len(exported(run)["results"]) == 10

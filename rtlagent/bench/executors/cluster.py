@@ -193,12 +193,14 @@ def queue_of(scheme: str, options: Mapping[str, str | int], jobs: int, place: Pl
     def connect(timeout_s: float) -> Any:
         if not clusters:
             try:
-                settings = {**_QUEUE_DEFAULTS, "log_directory": str(place.folder / "queue"), **options}
+                settings: dict[str, Any] = {**_QUEUE_DEFAULTS, "log_directory": str(place.folder / "queue"), **options}
+                settings["scheduler_options"] = {"dashboard_address": ":0"}  # the usual port may be taken
                 cluster = queue_class(scheme)(**settings)
             except (TypeError, ValueError) as error:
                 hint = "the names are those of dask-jobqueue: queue, account, memory, walltime, cores"
                 raise UsageError(f"--executor {scheme}: {error}", hint=hint) from error
-            cluster.scale(jobs=jobs)
+            # Not scale(): that does not replace a worker whose job was ended by the queue.
+            cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs, interval="2s")
             clusters.append(cluster)
         return _client(clusters[0], timeout_s)
 
