@@ -69,6 +69,8 @@ async def serve_http(fixed: Workspace, flags: Mapping[str, object], *, port: int
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
+        # From here on a client waits instead of being refused: the address is printed before the server accepts.
+        listener.listen(128)
     except OSError as error:
         listener.close()
         hint = "choose another --port; 0 takes a free one"
