@@ -144,6 +144,9 @@ class Progress:
     def _on_ruling(self, event: Mapping[str, Any]) -> str:
         return f"ruling: {event['wrong']} is wrong. {event['reason']}"
 
+    def _on_report_unwritten(self, event: Mapping[str, Any]) -> str:
+        return f"warning: report.html was not written: {event['reason']}"
+
     def _on_prompt_shortened(self, event: Mapping[str, Any]) -> str:
         return "the prompt was too long; the conversation was started again from the specification"
 

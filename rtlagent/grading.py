@@ -70,6 +70,8 @@ class Grader:
             tests=spec.tests,
             config=self.config,
         )
+        # For the report: grades are found by what they rest on, mutants by the design that they were made of.
+        write_atomic(self.store / f"mutants-{candidate.sha256}.json", json.dumps(to_json(result.judged)))
         return mutants.grade(result)
 
 

@@ -449,6 +449,42 @@ class LoopReport:
 
 
 @dataclass(frozen=True)
+class ScheduledOp:
+    """Equal operations of one line that run at the same time, relative to their iteration's start."""
+
+    what: str
+    """Such as `mul` or `load x`."""
+    line: int
+    """Of the C; 0: unknown."""
+    cycle: int
+    """In which they begin."""
+    latency: int
+    """Cycles until the result can be used: 0 combinational."""
+    start_ns: float
+    """Within `cycle`, after the clock edge."""
+    end_ns: float
+    """Within cycle + latency."""
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class LoopSchedule:
+    """When the operations of a loop's iteration run."""
+
+    label: str
+    line: int
+    ii: int | None
+    """None: not pipelined."""
+    depth: int
+    """Cycles of an iteration."""
+    clock_ns: float
+    ops: tuple[ScheduledOp, ...]
+    """By cycle and start."""
+    left_out: int = 0
+    """Operations beyond those listed."""
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """A whole run, as written to report.json."""
 

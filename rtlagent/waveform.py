@@ -49,6 +49,20 @@ class Signal:
 
 
 @dataclass(frozen=True)
+class Samples:
+    """Values of signals at clock edges around a time, as a dump has them."""
+
+    signals: tuple[Signal, ...]
+    times_ns: tuple[float, ...]
+    bits: tuple[tuple[str, ...], ...]
+    """A row an edge, a column a signal: the value just before it, most significant bit first; empty: none yet."""
+    mark: int
+    """The row nearest to the time asked for."""
+    ends_ns: float
+    """Up to where the dump was read."""
+
+
+@dataclass(frozen=True)
 class _Header:
     signals: tuple[Signal, ...]
     ns_per_tick: float
@@ -102,8 +116,31 @@ def window(
         UsageError: a signal is not in the dump, or an argument makes no sense.
         ToolError: the file is missing or not a VCD, or has no row to show.
     """
-    if cycles < 1 or edge not in ("posedge", "negedge") or radix not in ("hex", "dec"):
-        raise UsageError(f"not a window: {cycles} cycles, {edge}, {radix}")
+    if radix not in ("hex", "dec"):
+        raise UsageError(f"not a radix: {radix}")
+    cut = samples(vcd_path, signals, around_ns=around_ns, cycles=cycles, clock=clock, edge=edge)
+    title = f"values just before each {edge} of {clock}" if clock is not None else "values after each change"
+    ended = f"\n(the dump ends at {_ns(cut.ends_ns)} ns)" if cut.ends_ns < around_ns else ""
+    return f"{title}\n{_table(cut, radix)}{ended}"
+
+
+def samples(
+    vcd_path: Path,
+    signals: Sequence[str],
+    *,
+    around_ns: float,
+    cycles: int = 12,
+    clock: str | None,
+    edge: str = "posedge",
+) -> Samples:
+    """Return what `window` shows, as values.
+
+    Raises:
+        UsageError: a signal is not in the dump, or an argument makes no sense.
+        ToolError: the file is missing or not a VCD, or has no row to show.
+    """
+    if cycles < 1 or edge not in ("posedge", "negedge"):
+        raise UsageError(f"not a window: {cycles} cycles, {edge}")
     with _open(vcd_path) as stream:
         header = _read_header(stream, vcd_path.name)
         columns = [find_signal(header.signals, name) for name in signals]
@@ -117,13 +154,17 @@ def window(
         rows, last = _rows_around(times, columns, clock_signal, wanted, target, cycles)
     if not rows:
         what = f"no {edge} of {clock}" if clock is not None else "no change of these signals"
-        raise ToolError(f"{vcd_path.name} has {what} (it ends at {_ns(last, header)} ns)")
+        raise ToolError(f"{vcd_path.name} has {what} (it ends at {_ns(last * header.ns_per_tick)} ns)")
     mark = min(range(len(rows)), key=lambda i: abs(rows[i].ticks - target))
     first = max(0, min(mark - cycles * 3 // 4, len(rows) - cycles))
-    title = f"values just before each {edge} of {clock}" if clock is not None else "values after each change"
-    table = _table(rows[first : first + cycles], mark - first, columns, header, radix)
-    ended = f"\n(the dump ends at {_ns(last, header)} ns)" if last < target else ""
-    return f"{title}\n{table}{ended}"
+    shown = rows[first : first + cycles]
+    return Samples(
+        signals=tuple(columns),
+        times_ns=tuple(r.ticks * header.ns_per_tick for r in shown),
+        bits=tuple(r.values for r in shown),
+        mark=mark - first,
+        ends_ns=last * header.ns_per_tick,
+    )
 
 
 def find_signal(signals: Sequence[Signal], name: str) -> Signal:
@@ -313,12 +354,12 @@ def _rows_around(
     return [*before, *after], now
 
 
-def _table(rows: Sequence[_Row], mark: int, columns: Sequence[Signal], header: _Header, radix: str) -> str:
-    lines = [["", "time_ns", "cycle", *_short_names(columns)]]
-    for index, row in enumerate(rows):
-        offset = index - mark
-        values = [format_value(v, s.width, radix) for v, s in zip(row.values, columns, strict=True)]
-        lines.append([">" if offset == 0 else "", _ns(row.ticks, header), f"{offset:+d}" if offset else "0", *values])
+def _table(cut: Samples, radix: str) -> str:
+    lines = [["", "time_ns", "cycle", *_short_names(cut.signals)]]
+    for index, (time_ns, row) in enumerate(zip(cut.times_ns, cut.bits, strict=True)):
+        offset = index - cut.mark
+        values = [format_value(v, s.width, radix) for v, s in zip(row, cut.signals, strict=True)]
+        lines.append([">" if offset == 0 else "", _ns(time_ns), f"{offset:+d}" if offset else "0", *values])
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
 
@@ -333,5 +374,5 @@ def _short_names(columns: Sequence[Signal]) -> list[str]:
     return [f"{n}[{s.width - 1}:0]" if s.width > 1 else n for n, s in zip(names, columns, strict=True)]
 
 
-def _ns(ticks: int, header: _Header) -> str:
-    return f"{ticks * header.ns_per_tick:.3f}".rstrip("0").rstrip(".")
+def _ns(time_ns: float) -> str:
+    return f"{time_ns:.3f}".rstrip("0").rstrip(".")

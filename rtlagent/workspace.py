@@ -10,7 +10,8 @@ runs/20261130-221500-fifo/
 ├── store/            candidates, oracles and step results by content hash
 ├── rtl/  tb/         the best candidate so far, and what judged it
 ├── logs/             tool logs and waveforms, one folder a step
-└── report.json       the verdict with its evidence
+├── report.json       the verdict with its evidence
+└── report.html       the same and everything else, for people
 ```
 """
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rtlagent.agent.html import leave_report
 from rtlagent.agent.loop import DEFAULT_SEED, load_run_spec
 from rtlagent.agent.report import HlsReport, RunReport, evidence_of
 from rtlagent.agent.state import Attempt
@@ -205,9 +206,11 @@ class CRun:
     compiled: HlsResult | None = None
     """What the caller has compiled already; None: it is compiled here."""
     listeners: Sequence[Listener] = ()
+    draws: bool = True
+    """Whether report.html gets a schematic, which takes Yosys once more."""
 
     def go(self) -> RunReport:
-        """Compile and judge, and write report.json.
+        """Compile and judge, and write report.json and report.html.
 
         A tool that breaks ends the run with a report as well.
 
@@ -230,6 +233,7 @@ class CRun:
                 raise
             self.run.write_json("report.json", report)
             self.run.emit("ended", outcome=report.record.exit_reason, reason=report.reason, usage=Usage())
+            leave_report(self.run, self.config.tools, draws=self.draws)
             return report
 
     def _judged(self, spec: Spec, settings: CSettings) -> RunReport:
@@ -283,6 +287,7 @@ class CRun:
         self.run.emit(
             "gate", step=step.step, status=step.status, wall_s=round(step.wall_s, 2), log=step.log_path,
             metrics=step.metrics, tests=len(tests), tests_passed=sum(s is Status.PASS for s in tests),
+            argv=step.argv,
         )  # fmt: skip
 
     def _report(
@@ -378,6 +383,7 @@ def hls_report(spec: Spec, compiled: HlsResult) -> HlsReport:
         latency_max_cycles=compiled.latency_max_cycles,
         estimate=compiled.estimate,
         diagnostics=compiled.diagnostics,
+        schedules=compiled.schedules,
     )
 
 

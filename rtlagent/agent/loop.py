@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rtlagent.agent.graph import open_graph
+from rtlagent.agent.html import leave_report
 from rtlagent.agent.nodes import Nodes
 from rtlagent.agent.oracle import load_oracle
 from rtlagent.agent.prompts import Prompts
@@ -77,9 +78,11 @@ class Continuation:
     config: Config
     ask_user: AskUser | None = None
     listeners: Sequence[Listener] = ()
+    draws: bool = True
+    """Whether report.html gets a schematic, which takes Yosys once more."""
 
     def go(self) -> RunReport:
-        """Run the loop to its end and write report.json.
+        """Run the loop to its end and write report.json and report.html.
 
         A limit, a broken tool and a lost model end the run with a report as well; only a wrong input
         raises.
@@ -102,7 +105,9 @@ class Continuation:
                 self.run.emit(
                     "started", run=self.run.id, spec=spec.name, model=provider.name, budget=self.config.budget
                 )
-                return self._drive(session, budget)
+                report = self._drive(session, budget)
+            leave_report(self.run, self.config.tools, draws=self.draws)
+            return report
 
     def _drive(self, session: Session, budget: Budget) -> RunReport:
         nodes = Nodes(session)

@@ -76,6 +76,7 @@ class Nodes:
             wall_s=round(step.wall_s, 3),
             tool_version=step.tool_version,
             log_path=step.log_path,
+            argv=step.argv,
         )
 
     def _existing_rtl(self) -> tuple[SourceFile, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from rtlagent.agent.state import Attempt
 from rtlagent.agent.understanding import Assumption
 from rtlagent.errors import EXIT_FAIL, EXIT_LIMIT, EXIT_PASS, EXIT_TOOL
-from rtlagent.types import Diagnostic, LoopReport, Metrics, Requirements, RunRecord, Verdict
+from rtlagent.types import Diagnostic, LoopReport, LoopSchedule, Metrics, Requirements, RunRecord, Verdict
 
 _EXIT = {"pass": EXIT_PASS, "fail": EXIT_FAIL, "limit": EXIT_LIMIT, "tool": EXIT_TOOL, "model": EXIT_TOOL}
 
@@ -47,6 +47,8 @@ class HlsReport:
     """Before synthesis."""
     diagnostics: tuple[Diagnostic, ...]
     """Warnings and notes of the compiler."""
+    schedules: tuple[LoopSchedule, ...] = ()
+    """When the operations of each loop run."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Write a run out: JSON (everything), CSV (a row a task), Markdown (what people quote).
+"""Write a run out: JSON (everything), CSV (a row a task), Markdown (what people quote), HTML (for a browser).
 
 Two runs of one recording give the same bytes but for their times; `times=False` leaves those out. What differs
 between machines and says nothing about the result, ids, places and host names, is never in it.
@@ -86,7 +86,14 @@ def as_markdown(run: Finished, *, times: bool = True) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-FORMATS: Mapping[str, Callable[..., str]] = {"json": as_json, "csv": as_csv, "markdown": as_markdown}
+def as_html(run: Finished, *, times: bool = True) -> str:
+    """Return the report as one HTML file."""
+    from rtlagent.bench.html import html_text
+
+    return html_text(run, times=times)
+
+
+FORMATS: Mapping[str, Callable[..., str]] = {"json": as_json, "csv": as_csv, "markdown": as_markdown, "html": as_html}
 
 
 def _fields(result: Result, *, times: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ runs/bench/verilog-eval-v2-gpt-4.1-agent-1a2b3c4d/
 ├── results.sqlite    one row a finished task, unless --db names another base
 ├── elapsed.json      seconds of all sessions
 ├── workers.log       what worker processes printed
+├── report.html       the figures and every answer, for people
 └── tasks/            one folder a task, see `tasks`
 ```
 """

@@ -254,7 +254,7 @@ def compare(
 @bench_app.command("export", no_args_is_help=True)
 def export(
     run: RunName,
-    form: Annotated[str, typer.Option("--format", "-f", help="json, csv or markdown.")] = "json",
+    form: Annotated[str, typer.Option("--format", "-f", help="json, csv, markdown or html.")] = "json",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Default: standard output.", show_default=False)
     ] = None,
@@ -263,7 +263,7 @@ def export(
     ] = True,
     db: Db = "",
 ) -> None:
-    """Write a run out as JSON (everything), CSV (a row a task) or Markdown (what people quote)."""
+    """Write a run out as JSON (everything), CSV (a row a task), Markdown (what people quote) or an HTML report."""
     from rtlagent.bench.exports import FORMATS
     from rtlagent.errors import UsageError, suggestion
 
@@ -320,8 +320,22 @@ def _go(
             said = {"kind": "Interrupted", "message": "interrupted", "where": str(folder.path), "hint": go_on}
             print(json.dumps({"error": {**said, "exit_code": EXIT_INTERRUPTED}}))
         raise
-    _print_ending(folder, ending, _finished(str(folder.path), db), as_json=as_json)
+    finished = _finished(str(folder.path), db)
+    _leave_report(folder, finished)
+    _print_ending(folder, ending, finished, as_json=as_json)
     raise typer.Exit(ending.exit_code)
+
+
+def _leave_report(folder: RunFolder, finished: Finished) -> None:
+    """Write report.html; the figures do not hang on it."""
+    from rtlagent.bench.html import write_html
+    from rtlagent.errors import RtlagentError
+    from rtlagent.report import REPORT_NAME
+
+    try:
+        write_html(finished, folder.path / REPORT_NAME, folder=folder.path)
+    except RtlagentError as error:
+        print(f"warning: {REPORT_NAME} was not written: {error.message}", file=sys.stderr)
 
 
 def _shown(work: Callable[[LiveBenchView | PlainBenchView], Ending], *, as_json: bool, plain: bool) -> Ending:

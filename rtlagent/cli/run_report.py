@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from rtlagent.console import figure, requirement_rows, usage_text
+from rtlagent.console import requirement_rows, usage_text
 from rtlagent.printable import printable
-from rtlagent.types import Severity, Status, Verdict
+from rtlagent.report.gates import gate_summary
+from rtlagent.types import Severity, Verdict
 
 if TYPE_CHECKING:
     from rtlagent.agent import RunReport
@@ -99,32 +100,8 @@ def _warning_lines(verdict: Verdict) -> list[str]:
 
 def _gate_lines(verdict: Verdict) -> list[str]:
     rows = [("gate", "status", "what", "tool")]
-    rows += [(s.step, s.status.value, _what(verdict, k), s.tool_version) for k, s in enumerate(verdict.steps)]
+    rows += [(s.step, s.status.value, gate_summary(s), s.tool_version) for s in verdict.steps]
     return _table(rows)
-
-
-def _what(verdict: Verdict, index: int) -> str:
-    step = verdict.steps[index]
-    parts = []
-    if step.tests:
-        good = sum(t.status is Status.PASS for t in step.tests)
-        parts.append(f"{good}/{len(step.tests)} tests")
-        checked = sum(t.checked_cycles or 0 for t in step.tests)
-        if checked:
-            parts.append(f"{checked} {'values compared' if step.step == 'cosim' else 'cycles checked'}")
-        seeds = sorted({t.seed for t in step.tests if t.seed is not None})
-        if seeds:
-            parts.append(f"seed {', '.join(map(str, seeds))}")
-    metrics = step.metrics
-    for name, value in (("LUT", metrics.luts), ("FF", metrics.ffs), ("BRAM", metrics.brams), ("DSP", metrics.dsps)):
-        if value is not None:
-            parts.append(f"{value} {name}")
-    if metrics.fmax_mhz is not None:
-        parts.append(f"{figure(metrics.fmax_mhz)} MHz")
-    errors = sum(d.severity is Severity.ERROR for d in step.diagnostics)
-    warnings = sum(d.severity is Severity.WARNING for d in step.diagnostics)
-    parts += [f"{n} {word}" for n, word in ((errors, "errors"), (warnings, "warnings")) if n]
-    return ", ".join(parts) or "-"
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rtlagent.errors import CSourceError
-from rtlagent.types import Diagnostic, LoopReport, Metrics, SourceFile
+from rtlagent.types import Diagnostic, LoopReport, LoopSchedule, Metrics, SourceFile
 
 from .bind import bind
 from .emit import emit
@@ -43,6 +43,8 @@ class HlsResult:
     """What the estimate was made of."""
     dump: str = ""
     """The IR after the pass that `options.dump_after` names."""
+    schedules: tuple[LoopSchedule, ...] = ()
+    """When the operations of each loop run, in source order."""
 
 
 def compile_c(source: SourceFile, options: HlsOptions, clang: Clang) -> HlsResult:
@@ -58,6 +60,7 @@ def compile_c(source: SourceFile, options: HlsOptions, clang: Clang) -> HlsResul
     from .schedule import schedule
     from .schedule.report import report_loops
     from .schedule.storage import storage_of
+    from .schedule.timetable import timetables
     from .text import dump
     from .transform import run_all
 
@@ -80,6 +83,7 @@ def compile_c(source: SourceFile, options: HlsOptions, clang: Clang) -> HlsResul
         binding = bind(module, plans)
         storage: dict[Memory, str] = {m: storage_of(m) for m in module.memories}
         loops, least, most = report_loops(module, plans)
+        schedules = timetables(module, plans, options.clock_ns)
         warn_latency(module.top, wishes, loops, (_after_start(least), _after_start(most)), remarks)
         header = f"{legal(options.top)}: compiled from {source.path} for {options.clock_ns:g} ns on {options.target}"
         emitted = emit(module, plans, binding, arguments=lowered.arguments, storage=storage, header=header)
@@ -94,6 +98,7 @@ def compile_c(source: SourceFile, options: HlsOptions, clang: Clang) -> HlsResul
         features=features,
         diagnostics=tuple(remarks.diagnostics),
         dump="\n".join(dumped),
+        schedules=schedules,
     )
 
 

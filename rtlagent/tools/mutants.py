@@ -12,7 +12,7 @@ import math
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from rtlagent.config import ToolConfig
 from rtlagent.errors import ToolError, UsageError
@@ -90,6 +90,16 @@ class Mutant:
 
 
 @dataclass(frozen=True)
+class JudgedMutant:
+    """A mutant and what became of it."""
+
+    mutant: Mutant
+    outcome: str
+    """`killed`, `survived`, `equivalent`, `undecided` or `not compared` (these two are survivors), `invalid` or
+    `broken`."""
+
+
+@dataclass(frozen=True)
 class MutationResult:
     """What became of the mutants."""
 
@@ -109,6 +119,8 @@ class MutationResult:
     """Of the survivors: compared with the design, but neither proven the same nor shown to differ."""
     not_compared: int = 0
     """Of the survivors: beyond MAX_EQUIVALENCE_CHECKS."""
+    judged: tuple[JudgedMutant, ...] = field(default=(), compare=False)
+    """Each mutant with what became of it, in the order given."""
 
     @property
     def counted(self) -> int:
@@ -185,7 +197,26 @@ def kill_mutants(
         broken=statuses.count(Status.ERROR),
         undecided=sum(status not in (Status.PASS, Status.FAIL) for status in compared),
         not_compared=len(survived) - len(asked),
+        judged=_judged(mutants, statuses, compared),
     )
+
+
+def _judged(
+    mutants: Sequence[Mutant], statuses: Sequence[Status | None], compared: Sequence[Status]
+) -> tuple[JudgedMutant, ...]:
+    """Say of each mutant what became of it; `compared` are the comparisons of the first survivors."""
+    found, comparisons = [], iter(compared)
+    for mutant, status in zip(mutants, statuses, strict=True):
+        if status is None or status is Status.ERROR:
+            outcome = "broken" if status is Status.ERROR else "invalid"
+        elif status in (Status.FAIL, Status.TIMEOUT):
+            outcome = "killed"
+        else:
+            same = next(comparisons, None)
+            outcome = "undecided" if same is not None else "not compared"
+            outcome = {Status.PASS: "equivalent", Status.FAIL: "survived"}.get(same, outcome) if same else outcome
+        found.append(JudgedMutant(mutant, outcome))
+    return tuple(found)
 
 
 def grade(result: MutationResult) -> tuple[Grade, str]:

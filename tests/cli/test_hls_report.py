@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from rtlagent.agent.report import HlsReport
-from rtlagent.cli.hls_report import latency_text, print_hls
+from rtlagent.cli.hls_report import print_hls
 from rtlagent.types import Diagnostic, LoopReport, Metrics, Requirements, Severity
 
 REPORT = HlsReport(

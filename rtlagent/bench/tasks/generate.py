@@ -178,7 +178,7 @@ class GenerateJob:
 
         config = replace(self.config, runs_dir=self.folder, model=replace(self.config.model, name=self._model_name()))
         run = self._begun() or start_run(spec_of(self.problem, self.folder), config)
-        report = Continuation(run, config).go()
+        report = Continuation(run, config, draws=False).go()
         return self._from_report(run, report)
 
     def _from_c(self) -> FinalAnswer:
@@ -189,7 +189,7 @@ class GenerateJob:
         if run is None:
             spec = spec_of(self.problem, self.folder)
             run = start_c_run(replace(spec, top=choose_top(spec, config.tools)), config)
-        return self._from_report(run, CRun(run, config).go())
+        return self._from_report(run, CRun(run, config, draws=False).go())
 
     def _begun(self) -> Run | None:
         from rtlagent.workspace import Run

@@ -1,0 +1,307 @@
+"""Waveforms as pictures: from a recorded trace and the bench's report, or from a dump of a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from rtlagent.errors import RtlagentError
+from rtlagent.report.folder import RunFolder
+from rtlagent.report.story import Iteration
+from rtlagent.report.svg import CHAR, element, fit, label, picture
+from rtlagent.types import CycleScenario, Port, Spec, Status, TestResult, Trace
+from rtlagent.waveform import format_value, list_signals, samples
+
+_BEFORE, _AFTER = 6, 5
+"""Cycles shown beside the first wrong one."""
+_MOST_LANES = 40
+_ROW, _BAR, _LEAST_CELL, _MOST_CELL = 26, 16, 26.0, 96.0
+_MOST_LABEL = 190.0
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One signal over the shown cycles."""
+
+    name: str
+    width: int
+    """Bits."""
+    values: tuple[str, ...]
+    """As people write them; empty where nothing is known or compared."""
+    kind: str
+    """`input`, `output` or `expected`."""
+    wrong: frozenset[int] = frozenset()
+    """Columns in which it is not what was expected."""
+
+
+@dataclass(frozen=True)
+class Wave:
+    """A window of a simulation."""
+
+    title: str
+    source: str
+    """What it was drawn from."""
+    axis: tuple[str, ...]
+    """A label a column."""
+    lanes: tuple[Lane, ...]
+    mark: int | None = None
+    """The column of the first fault."""
+
+    @property
+    def svg(self) -> Markup:
+        """The picture."""
+        return _draw(self)
+
+
+# -- from the recorded trace ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What the oracle asked and expected, and what the bench saw."""
+
+    trace: Trace
+    spec: Spec
+    seen: Mapping[str, Any] = field(default_factory=dict)
+    """The bench's report of a failing design: scenario -> its entry."""
+
+    def scenario(self, name: str) -> CycleScenario | None:
+        """Return a cycle-accurate scenario."""
+        return next((s for s in self.trace.cycles if s.name == name), None)
+
+    def wave(self, name: str, cycle: int, *, passed: bool) -> Wave | None:
+        """Return the window around a cycle; None: it is not a cycle-accurate scenario.
+
+        Of a design that passed, the outputs are those that were expected: each of them was compared.
+        """
+        scenario = self.scenario(name)
+        if scenario is None or not scenario.inputs:
+            return None
+        first = max(0, min(cycle - _BEFORE, len(scenario.inputs) - _BEFORE - _AFTER - 1))
+        columns = range(first, min(len(scenario.inputs), first + _BEFORE + _AFTER + 1))
+        got = {} if passed else self._got(name)
+        lanes = self._inputs(scenario, columns)
+        for port in self._outputs(scenario):
+            lanes += _output_lanes(port, scenario, columns, got)
+        title = f"{name}, cycles {columns[0]} to {columns[-1]}"
+        said = "the recorded trace; every value shown was compared" if passed else "the trace and the bench's report"
+        mark = cycle - first if not passed and 0 <= cycle - first < len(columns) else None
+        return Wave(title, said, tuple(str(c) for c in columns), tuple(lanes[:_MOST_LANES]), mark)
+
+    def _got(self, name: str) -> dict[int, Mapping[str, str]]:
+        found: dict[int, Mapping[str, str]] = {}
+        with suppress(KeyError, TypeError, ValueError):
+            for row in self.seen[name]["window"]:
+                found[int(row["cycle"])] = {str(k): str(v) for k, v in row["got"].items()}
+        return found
+
+    def _width(self, name: str, values: Sequence[int | None]) -> int:
+        port = next((p for p in self.spec.ports if p.name == name), None)
+        if port is not None and port.width is not None:
+            return port.width
+        return max(1, max((v.bit_length() for v in values if v is not None), default=1))
+
+    def _inputs(self, scenario: CycleScenario, columns: range) -> list[Lane]:
+        held: dict[str, int] = dict(self.trace.idle)
+        rows: list[dict[str, int]] = []
+        for step in scenario.inputs[: columns[-1] + 1]:
+            held = {**held, **step}
+            rows.append(held)
+        names = dict.fromkeys(n for row in rows for n in row)
+        lanes = []
+        for name in names:
+            values = [row.get(name) for row in rows]
+            width = self._width(name, values)
+            lanes.append(Lane(name, width, tuple(_value(values[c], width) for c in columns), "input"))
+        return lanes
+
+    def _outputs(self, scenario: CycleScenario) -> list[Port]:
+        names = dict.fromkeys(n for row in scenario.expected for n, v in row.items() if v is not None)
+        return [Port(n, "output", self._width(n, [row.get(n) for row in scenario.expected])) for n in names]
+
+
+def _output_lanes(
+    port: Port, scenario: CycleScenario, columns: range, got: Mapping[int, Mapping[str, str]]
+) -> list[Lane]:
+    """Return what the output was, and beside it what it should have been where that differs."""
+    width = port.width or 1
+    wanted = [_value(scenario.expected[c].get(port.name), width) for c in columns]
+    seen = [format_value(got[c][port.name], width) if port.name in got.get(c, {}) else "" for c in columns]
+    first = min(got, default=None)
+    # Before the first wrong cycle every compared output was as expected.
+    shown = [w if not s and (first is None or c < first) else s for w, s, c in zip(wanted, seen, columns, strict=True)]
+    wrong = frozenset(k for k, (w, s) in enumerate(zip(wanted, shown, strict=True)) if w and s and w != s)
+    lanes = [Lane(port.name, width, tuple(shown), "output", wrong)]
+    if wrong:
+        lanes.append(Lane(f"{port.name} (expected)", width, tuple(wanted), "expected"))
+    return lanes
+
+
+def _value(value: int | None, width: int) -> str:
+    return "" if value is None or value < 0 else format_value(f"{value:b}", max(width, value.bit_length()))
+
+
+def read_recorded(folder: RunFolder, oracle_sha: str, spec: Spec, iteration: Iteration | None) -> Recorded | None:
+    """Return the oracle's trace, with what the bench saw of an attempt; None: there is no trace."""
+    if not oracle_sha.isalnum():
+        return None
+    trace = folder.record(Trace, folder.json_of(f"store/{oracle_sha}.trace.json"), "the recorded trace")
+    if trace is None:
+        return None
+    failing = iteration.failing if iteration is not None else None
+    seen: dict[str, Any] = {}
+    if failing is not None and failing.log_path:
+        report = folder.json_of(f"{failing.log_path.rpartition('/')[0]}/scoreboard.json")
+        with suppress(KeyError, TypeError):
+            seen = {str(s["name"]): s for s in report["scenarios"]}
+    return Recorded(trace, spec, seen)
+
+
+# -- from a dump ---------------------------------------------------------------------------------
+
+
+def dumped_wave(folder: RunFolder, test: TestResult, spec: Spec | None) -> Wave | None:
+    """Return the window of a failing test's dump around its first fault; None: there is no dump to draw."""
+    if not test.wave_path:
+        return None
+    path = folder.path / test.wave_path
+    clock, edge = (spec.clock.port, spec.clock.edge) if spec is not None and spec.clock else ("ap_clk", "posedge")
+    try:
+        known = list_signals(path)
+        names = _interesting(spec, [s.name for s in known], [m.signal for m in test.mismatches])
+        has_clock = any(s.name.rpartition(".")[2] == clock for s in known)
+        at_ns = test.mismatches[0].time_ns if test.mismatches else float("inf")
+        cut = samples(
+            path,
+            names,
+            around_ns=min(at_ns, 1e15),
+            cycles=_BEFORE + _AFTER,
+            clock=clock if has_clock else None,
+            edge=edge,
+        )
+    except (RtlagentError, OSError) as error:
+        folder.note(f"{test.wave_path}: {error.message if isinstance(error, RtlagentError) else error}")
+        return None
+    lanes = []
+    for k, signal in enumerate(cut.signals):
+        values = tuple(format_value(row[k], signal.width) if row[k] else "" for row in cut.bits)
+        kind = "output" if any(m.signal == signal.name.rpartition(".")[2] for m in test.mismatches) else "input"
+        lanes.append(Lane(signal.name, signal.width, values, kind))
+    axis = tuple(f"{t:g}" for t in cut.times_ns)
+    where = "before each clock edge" if has_clock else "after each change"
+    return Wave(
+        f"{test.name}, around {cut.times_ns[cut.mark]:g} ns",
+        f"{test.wave_path}: values {where}, time in ns",
+        axis,
+        tuple(lanes),
+        cut.mark if test.mismatches else None,
+    )
+
+
+def _interesting(spec: Spec | None, names: Sequence[str], wrong: Sequence[str]) -> list[str]:
+    """Choose what to draw: the wrong signals and the ports, else the highest signals of the hierarchy."""
+    wanted = [*dict.fromkeys([*(p.name for p in spec.ports)] if spec is not None else []), *wrong]
+    found = [w for w in dict.fromkeys(wanted) if any(n.rpartition(".")[2] == w for n in names)]
+    if found:
+        return found[:_MOST_LANES]
+    unique: dict[str, str] = {}
+    for name in sorted(names, key=lambda n: n.count(".")):
+        unique.setdefault(name.rpartition(".")[2], name)
+    return list(unique.values())[: _MOST_LANES // 2]
+
+
+def first_failing(iteration: Iteration | None) -> TestResult | None:
+    """Return the first test that an attempt did not pass."""
+    if iteration is None:
+        return None
+    tests = [t for s in iteration.steps for t in s.tests]
+    bad = (Status.FAIL, Status.TIMEOUT, Status.ERROR, Status.UNPROVEN)
+    return next((t for t in tests if t.status in bad), None)
+
+
+# -- drawing -------------------------------------------------------------------------------------
+
+
+def _draw(wave: Wave) -> Markup:
+    longest = max((len(v) for lane in wave.lanes for v in lane.values if lane.width > 1), default=1)
+    cell = min(_MOST_CELL, max(_LEAST_CELL, longest * CHAR + 12, max(len(a) for a in wave.axis) * CHAR + 8))
+    left = min(_MOST_LABEL, max(len(lane.name) for lane in wave.lanes) * CHAR + 14) if wave.lanes else 40.0
+    width, height = left + cell * len(wave.axis) + 8, 26.0 + _ROW * len(wave.lanes) + 6
+    parts = []
+    if wave.mark is not None:
+        parts.append(element("rect", x=left + cell * wave.mark, y=2.0, width=cell, height=height - 4, cls="mark"))
+    for k, text in enumerate(wave.axis):
+        x = left + cell * k
+        parts.append(element("line", x1=x, y1=20.0, x2=x, y2=height - 4, cls="grid"))
+        parts.append(label(x + cell / 2, 14, text, "axis", "middle"))
+    for row, lane in enumerate(wave.lanes):
+        parts += _lane(lane, 26.0 + _ROW * row, left, cell)
+    wrong = [lane.name for lane in wave.lanes if lane.wrong]
+    says = f"Waveform of {wave.title}" + (f"; wrong: {', '.join(wrong)}" if wrong else "")
+    return picture(parts, width, height, says)
+
+
+def _lane(lane: Lane, top: float, left: float, cell: float) -> list[str]:
+    parts = [label(left - 8, top + 13, fit(lane.name, left - 12), f"name {lane.kind}", "end")]
+    draw = _bit if lane.width == 1 else _bus
+    k = 0
+    while k < len(lane.values):
+        run = k + 1
+        # Equal neighbours of a bus share one box.
+        while lane.width > 1 and run < len(lane.values) and lane.values[run] == lane.values[k] and _same(lane, k, run):
+            run += 1
+        kind = "bad" if k in lane.wrong else lane.kind
+        parts += draw(lane, k, left + cell * k, top, cell * (run - k), kind)
+        k = run
+    return parts
+
+
+def _same(lane: Lane, a: int, b: int) -> bool:
+    return (a in lane.wrong) == (b in lane.wrong)
+
+
+def _bit(lane: Lane, k: int, x: float, top: float, width: float, kind: str) -> list[str]:
+    value = lane.values[k]
+    before = lane.values[k - 1] if k else value
+    levels = {"0": top + _BAR, "1": top}
+    if not value:
+        return []
+    if value not in levels:
+        return [
+            element("rect", x=x, y=top, width=width, height=float(_BAR), cls=f"unknown {kind}"),
+            label(x + width / 2, top + 12, value, "value", "middle"),
+        ]
+    y = levels[value]
+    parts = []
+    if kind == "bad":
+        parts.append(element("rect", x=x, y=top - 2, width=width, height=_BAR + 4.0, cls="wrong"))
+    if before in levels and before != value:
+        parts.append(element("line", x1=x, y1=top, x2=x, y2=top + _BAR, cls=f"wave {kind}"))
+    parts.append(element("line", x1=x, y1=y, x2=x + width, y2=y, cls=f"wave {kind}"))
+    return parts
+
+
+def _bus(lane: Lane, k: int, x: float, top: float, width: float, kind: str) -> list[str]:
+    value = lane.values[k]
+    if not value:
+        return []
+    edge = min(4.0, width / 4)
+    middle, bottom, right = top + _BAR / 2, top + _BAR, x + width
+    corners = (
+        (x, middle),
+        (x + edge, top),
+        (right - edge, top),
+        (right, middle),
+        (right - edge, bottom),
+        (x + edge, bottom),
+    )
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in corners)
+    unknown = "unknown " if set(value.removeprefix("0x")) & set("xXzZ") else ""
+    return [
+        element("polygon", points=points, cls=f"bus {unknown}{kind}"),
+        label(x + width / 2, top + 12, fit(value, width - 6), "value", "middle"),
+    ]
