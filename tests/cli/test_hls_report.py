@@ -6,6 +6,7 @@ import io
 
 from rtlagent.agent.report import HlsReport
 from rtlagent.cli.hls_report import print_hls
+from rtlagent.report.loops import latency_text
 from rtlagent.types import Diagnostic, LoopReport, Metrics, Requirements, Severity
 
 REPORT = HlsReport(
