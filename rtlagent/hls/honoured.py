@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rtlagent.types import LoopReport
 
-from .ir import Function, LoopDirectives, Module
+from .ir import Function, LoopDirectives, Module, Place
 from .options import Remarks
 
 _SHARED = frozenset({"mul", "sdiv", "udiv", "srem", "urem"})
@@ -18,14 +18,27 @@ def warn_unfollowed(module: Module, remarks: Remarks) -> None:
         _function(function, remarks)
         for block in function.blocks:
             if block.directives is not None and block.directives.dataflow:
-                text = "#pragma HLS dataflow is not followed: the loop's parts run one after the other"
-                remarks.warn("DATAFLOW", text, block.directives.place)
+                _dataflow("loop", block.directives.place, remarks)
+
+
+def _dataflow(what: str, place: Place | None, remarks: Remarks) -> None:
+    """Warn about a region inside another one, or beside one that was refused, unless it was that one."""
+    if not remarks.spoke_of("DATAFLOW", place):
+        text = f"#pragma HLS dataflow is not followed: the {what}'s parts run one after the other"
+        remarks.warn("DATAFLOW", text, place, hint="merge the loops, or pipeline and unroll them")
+
+
+def note_queues(module: Module, remarks: Remarks) -> None:
+    """Say which streams are memories, because those who write and read them run one after the other."""
+    for queue in module.queues:
+        if queue.items.depth > queue.depth:
+            text = f"the stream {queue.name} has room for {queue.items.depth} items: its parts run one after the other"
+            remarks.note("STREAM_DEPTH", text, queue.items.place)
 
 
 def _function(function: Function, remarks: Remarks) -> None:
     if function.dataflow:
-        text = "#pragma HLS dataflow is not followed: the function's parts run one after the other"
-        remarks.warn("DATAFLOW", text, function.place, hint="merge the loops, or pipeline and unroll them")
+        _dataflow("function", function.place, remarks)
     if function.pipeline_ii is not None:
         text = f"{function.name} is not pipelined from call to call: a call begins when the one before is done"
         remarks.warn("PIPELINE_FUNCTION", text, function.place, hint="put the pragma into a loop")

@@ -429,6 +429,34 @@ class Function:
 
 
 @dataclass(eq=False)
+class Queue:
+    """A stream in memory: `items` with counters of the next item to take and the next place to fill."""
+
+    name: str
+    """The C name."""
+    items: Memory
+    head: Memory
+    tail: Memory
+    depth: int
+    """That the program asks for; 0: not said."""
+
+
+@dataclass(eq=False)
+class Inlined:
+    """A call that was inlined: the blocks from `first` on until `after`. Known only until the first pass runs."""
+
+    callee: str
+    """C name."""
+    function: Function
+    """That it is in now."""
+    first: Block
+    after: Block
+    place: Place | None = None
+    dataflow: Place | None = None
+    """Where its function asks for dataflow."""
+
+
+@dataclass(eq=False)
 class Module:
     """Everything that becomes one hardware module."""
 
@@ -441,6 +469,10 @@ class Module:
     """`ap_ctrl_hs`, `ap_ctrl_none` or `s_axilite`."""
     scalar_interfaces: dict[str, str] = field(default_factory=dict)
     """Scalar argument -> `ap_none`, `ap_vld` (outputs) or `s_axilite`."""
+    queues: list[Queue] = field(default_factory=list)
+    """The streams inside the module, as the front end lowered them."""
+    inlined: list[Inlined] = field(default_factory=list)
+    """The calls that dataflow speaks about."""
 
 
 def to_signed(value: int, width: int) -> int:

@@ -27,6 +27,8 @@ class HlsOptions:
     auto_pipeline: bool = True
     """Pipeline innermost loops that no pragma speaks about."""
     auto_unroll: bool = True
+    dataflow: bool = True
+    """Let the parts of a dataflow region run at the same time, where a pragma asks for it."""
     dump_after: str = ""
     """Name of a pass whose IR is wanted."""
 
@@ -44,6 +46,11 @@ class Remarks:
     def note(self, code: str, message: str, place: Place | None = None, *, hint: str = "") -> None:
         """Add a note."""
         self._add(Severity.NOTE, code, message, place, hint)
+
+    def spoke_of(self, code: str, place: Place | None) -> bool:
+        """Tell whether there is a remark of a kind about a place."""
+        at = (place.path, place.line) if place else ("", 0)
+        return any(d.code == code and (d.path, d.line) == at for d in self.diagnostics)
 
     def _add(self, severity: Severity, code: str, message: str, place: Place | None, hint: str) -> None:
         path, line, column = (place.path, place.line, place.column) if place else ("", 0, 0)

@@ -10,6 +10,7 @@ from native_differential import lowered
 from rtlagent.config import ToolConfig, resource_dir
 from rtlagent.errors import CSourceError
 from rtlagent.hls import HlsOptions, compile_c
+from rtlagent.hls.honoured import note_queues
 from rtlagent.hls.interpret import interpret
 from rtlagent.tools.clang import emit_llvm
 from rtlagent.tools.cosim import cosimulate
@@ -65,6 +66,7 @@ def test_ports_and_queues() -> None:
     assert interpret(found.module, {"n": 3}, {}, streams=streams) == 0 + 1 + 4
     assert not streams["in"]
     assert list(streams["out"]) == [7 << 16 | x & 0xFFFF for x in (15, 300, -3)]
+    note_queues(found.module, found.remarks)
     told = [d.message for d in found.remarks.diagnostics]
     assert told == [
         "the stream middle has room for 1024 items: its parts run one after the other",

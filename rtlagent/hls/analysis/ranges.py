@@ -29,6 +29,11 @@ class Ranges:
             for variable in inductions(loop):
                 self._inductions[variable.phi] = (loop, variable)
 
+    def induction(self, value: Value) -> Induction | None:
+        """Return how a counted loop changes a phi, if it is one that a loop counts with."""
+        found = self._inductions.get(value) if isinstance(value, Phi) else None
+        return found[1] if found is not None else None
+
     def of(self, value: Value) -> Range:
         """Return (least, greatest) unsigned value."""
         if isinstance(value, Const):

@@ -162,8 +162,16 @@ class Subscripts:
         if form is None:
             assert isinstance(value, Op)
             return min(self.zeros(a) for a in value.args)
-        gcd = math.gcd(form.constant, *(f for _, f in form.terms), 1 << value.width)
-        return gcd.bit_length() - 1
+        size = 1 << value.width
+        parts = [f << self._counted_zeros(v) for v, f in form.terms]
+        return math.gcd(form.constant, *parts, size).bit_length() - 1
+
+    def _counted_zeros(self, value: Value) -> int:
+        """Return how many low bits of a loop's counter are 0: those of its start and of its step."""
+        found = self.ranges.induction(value)
+        if found is None or not isinstance(found.init, Const):
+            return 0
+        return math.gcd(found.init.value, found.step, 1 << value.width).bit_length() - 1
 
     def of(self, op: Op) -> tuple[Affine, ...]:
         """Return the forms of the subscripts of a LOAD or STORE."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rtlagent.hls.bind import Binding
 from rtlagent.hls.bind.timing import Timing
@@ -28,6 +28,20 @@ class Emitted:
     interface: Interface
 
 
+@dataclass(frozen=True)
+class Piece:
+    """One Verilog module, with ap_ctrl_hs, and what it instantiates."""
+
+    name: str
+    ports: tuple[str, ...]
+    """As declared: `input  wire [7:0] n`."""
+    text: str
+    """From `module` to `endmodule`."""
+    submodules: dict[str, str]
+    """Name -> text."""
+    interface: Interface
+
+
 def emit(
     module: Module,
     plans: dict[Function, FunctionPlan],
@@ -38,7 +52,59 @@ def emit(
     header: str = "",
 ) -> Emitted:
     """Write the module. `storage` says for each memory `register`, `lutram` or `bram`; `header` is a comment's text."""
-    return _Emission(module, plans, binding, arguments, storage).run(header)
+    piece = emit_piece(module, plans, binding, arguments=arguments, storage=storage, name=legal(module.top.name))
+    return as_file(piece, module, header)
+
+
+def emit_piece(
+    module: Module,
+    plans: dict[Function, FunctionPlan],
+    binding: Binding,
+    *,
+    arguments: tuple[Argument, ...] = (),
+    storage: dict[Memory, str],
+    name: str,
+) -> Piece:
+    """Write the module alone, under `name`, with its control at pins."""
+    return _Emission(module, plans, binding, arguments, storage).run(name)
+
+
+def as_file(piece: Piece, module: Module, header: str) -> Emitted:
+    """Make a Verilog file of a piece; what the module's arguments ask for is put on a bus."""
+    shell = _shell(piece, module)
+    interface = piece.interface
+    text = piece.text
+    if shell is not None:
+        interface = replace(
+            interface,
+            control=module.control,
+            registers=shell.registers,
+            bus_address_width=address_width(shell.registers),
+        )
+        text = text.replace(f"module {piece.name} (", f"module {shell.core} (", 1)
+    comment = "".join(f"// {line}\n" for line in header.splitlines())
+    if piece.submodules or shell:
+        comment += "// verilator lint_off DECLFILENAME\n"  # one file for all
+    if shell and shell.control:
+        comment += "// verilator lint_off SYMRSVDWORD\n"  # the port's name is a word of C++ compilers
+    parts = [
+        comment + "`default_nettype none",
+        shell.render() if shell else "",
+        text,
+        *piece.submodules.values(),
+        "`default_nettype wire",
+    ]
+    return Emitted("\n\n".join(p for p in parts if p) + "\n", interface)
+
+
+def _shell(piece: Piece, module: Module) -> Shell | None:
+    """Return the module that puts control and scalars on a bus, if any are to be there."""
+    on_bus = [s for s in piece.interface.scalars if s.protocol == "s_axilite"]
+    control = module.control == "s_axilite"
+    if not on_bus and not control:
+        return None
+    registers = register_map(on_bus, piece.interface.result_width, control)
+    return Shell(piece.name, f"{piece.name}_core", piece.ports, registers, control)
 
 
 class _Emission:
@@ -63,7 +129,7 @@ class _Emission:
         self.start = "ap_idle & ap_start"
         self.datapath.control = Control(module, self.timing, self.sheet, self.names, self.datapath.use, self.start)
 
-    def run(self, header: str) -> Emitted:
+    def run(self, name: str) -> Piece:
         if isinstance(self.top.entry.terminator, Return):
             self.timing.lengthen(self.top.entry, 2)  # ap_done never comes in the cycle of ap_start
         if any(op.stream is not None for f in self.module.functions for b in f.blocks for op in b.ops):
@@ -83,9 +149,8 @@ class _Emission:
             ScalarPort(datapath.params[p], p.width, p.signed, p.name, "s_axilite" if p in self.on_bus else "ap_none")
             for p in self.top.params
         )
-        shell = self._shell(scalars)
         interface = Interface(
-            module=legal(self.top.name),
+            module=name,
             result_width=self.top.width,
             result_signed=self.top.signed,
             scalars=scalars,
@@ -93,19 +158,9 @@ class _Emission:
             streams=tuple(streams),
             arguments=self.arguments,
             control=self.module.control,
-            registers=shell.registers if shell else (),
-            bus_address_width=address_width(shell.registers) if shell else 0,
         )
-        return Emitted(self._render(header, shell), interface)
-
-    def _shell(self, scalars: tuple[ScalarPort, ...]) -> Shell | None:
-        """Return the module that puts control and scalars on a bus, if any are to be there."""
-        if not self.on_bus and not self.control_on_bus:
-            return None
-        on_bus = [s for s in scalars if s.protocol == "s_axilite"]
-        registers = register_map(on_bus, self.top.width, self.control_on_bus)
-        name = legal(self.top.name)
-        return Shell(name, f"{name}_core", tuple(self.sheet.ports), registers, self.control_on_bus)
+        text = self._render(name)
+        return Piece(name, tuple(self.sheet.ports), text, self.sheet.submodules, interface)
 
     def _ports(self) -> None:
         sheet, names = self.sheet, self.names
@@ -213,29 +268,20 @@ class _Emission:
                 self.sheet.wire(self.datapath.net(op), op.width, net)
         return ports
 
-    def _render(self, header: str, shell: Shell | None) -> str:
+    def _render(self, name: str) -> str:
         sheet = self.sheet
         registers = sheet.render_registers()
         text = [line for part in (sheet.nets, registers, sheet.assigns, sheet.blocks) for line in part]
         silent = partly_unused(text, sheet.ports)
         if silent:
             sheet.wire(self.names.fresh("unused_bits"), 1, f"&{{1'd0, {', '.join(silent)}}}")
-        comment = "".join(f"// {line}\n" for line in header.splitlines())
-        if sheet.submodules or shell:
-            comment += "// verilator lint_off DECLFILENAME\n"  # one file for all
-        if shell and shell.control:
-            comment += "// verilator lint_off SYMRSVDWORD\n"  # the port's name is a word of C++ compilers
         parts = [
-            comment + "`default_nettype none",
-            shell.render() if shell else "",
-            f"module {shell.core if shell else legal(self.top.name)} (\n  " + ",\n  ".join(sheet.ports) + "\n);",
+            f"module {name} (\n  " + ",\n  ".join(sheet.ports) + "\n);",
             *(_indented(lines) for lines in (sheet.declarations, sheet.nets, registers[: _count(registers)])),
             *(_indented(lines) for lines in (sheet.assigns, registers[_count(registers) :], sheet.blocks)),
             "endmodule",
-            *sheet.submodules.values(),
-            "`default_nettype wire",
         ]
-        return "\n\n".join(p for p in parts if p) + "\n"
+        return "\n\n".join(p for p in parts if p)
 
 
 def _count(registers: list[str]) -> int:
@@ -247,4 +293,4 @@ def _indented(lines: list[str]) -> str:
     return "\n".join(f"  {line}" for text in lines for line in text.splitlines())
 
 
-__all__ = ["Emitted", "emit", "vector"]
+__all__ = ["Emitted", "Piece", "as_file", "emit", "emit_piece", "vector"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from rtlagent.hls.bind import Binding
 from rtlagent.hls.bind.timing import Timing, waits
@@ -28,6 +28,7 @@ from rtlagent.hls.schedule.multiplier import operand_bits, partial_products
 from rtlagent.hls.schedule.plan import FunctionPlan
 
 _BRAM_BITS = {"generic": 18432, "ice40": 4096, "ecp5": 18432, "xc7": 36864}
+_LEAST_BRAM_BITS = 1024
 _DSP_LIMB = {"generic": 0, "ice40": 0, "ecp5": 17, "xc7": 17}
 """Bits of an unsigned limb that a DSP block multiplies; 0: products are made of LUTs."""
 _REGISTERED_DSP = frozenset({"xc7"})
@@ -61,6 +62,18 @@ class Features:
     """Blocks."""
     dsps: int = 0
     """Blocks."""
+
+    def __add__(self, other: Features) -> Features:
+        """Return the features of two modules side by side."""
+        return Features(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(Features)})
+
+    def add_storage(self, copies: int, depth: int, width: int, target: str) -> None:
+        """Add memories between modules: block RAM from some size on, as synthesis takes it."""
+        bits = depth * width
+        if bits <= _LEAST_BRAM_BITS:
+            self.lutram_bits += copies * bits
+        else:
+            self.brams += copies * -(-bits // _BRAM_BITS[target])
 
 
 def count(

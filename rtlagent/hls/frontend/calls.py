@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NoReturn
 
+from rtlagent.hls.frontend.brackets import BRACKET
 from rtlagent.hls.frontend.copies import Item, Loop, Move
 from rtlagent.hls.frontend.intrinsics import INTRINSICS, lower_intrinsic
 from rtlagent.hls.frontend.llvm_module import Constant, Function, Instruction, Operand, Symbol
@@ -58,16 +59,27 @@ _NOTHING = (
 _COUNT_BITS = 32
 
 
+def _marker(f: FunctionLowering, name: str) -> bool:
+    """Note a call that only marks a place; tell whether it was one."""
+    marker = re.fullmatch(r"rtlagent_pragma_(\d+)", name)
+    bracket = BRACKET.fullmatch(name)
+    if marker:
+        f.markers.setdefault(int(marker[1]), []).append(f.b.block)
+    elif bracket:
+        f.b.jump(f.b.new_block(bracket[1]))
+        f.brackets.append((bracket[1], int(bracket[2]), f.b.block))
+    return bool(marker or bracket)
+
+
 def lower_call(f: FunctionLowering, ins: Instruction) -> None:
     """Lower a call."""
     *arguments, callee = ins.operands
     if not isinstance(callee, Function | Symbol):
         _indirect(f, callee)
     name = callee.name
-    marker = re.fullmatch(r"rtlagent_pragma_(\d+)", name)
-    if marker:
-        f.markers.setdefault(int(marker[1]), []).append(f.b.block)
-    elif name in f.scope.functions:
+    if _marker(f, name):
+        return
+    if name in f.scope.functions:
         _call_shared(f, ins, name, arguments)
     elif name.startswith(PREFIX):
         lower_stream_call(f, f.streams, ins)

@@ -60,8 +60,16 @@ class Directives:
     """Applies the pragmas of a function's markers."""
 
     def __init__(
-        self, module: Module, resolve: Resolve, names: Iterable[str], streams: frozenset[str], remarks: Remarks
+        self,
+        module: Module,
+        resolve: Resolve,
+        names: Iterable[str],
+        streams: frozenset[str],
+        remarks: Remarks,
+        *,
+        dataflow: bool,
     ) -> None:
+        self._dataflow = dataflow
         self._streams = streams
         self._module = module
         self._resolve = resolve
@@ -116,7 +124,11 @@ class Directives:
             for header in loops_of(marked.function):
                 if header.directives is not None:
                     self._loop(header.directives, marked)
-        elif pragma.kind in ("latency", "dataflow") and not own:
+        elif pragma.kind == "dataflow" and not own:
+            # The inlined call knows of it; without dataflow it has to be said, unless the reason was.
+            if not self._dataflow and not self._remarks.spoke_of("DATAFLOW", pragma.place):
+                self._ignore(pragma, f"{marked.function} is inlined, and its parts run one after the other")
+        elif pragma.kind == "latency" and not own:
             self._ignore(pragma, f"{marked.function} is inlined; `#pragma HLS inline off` keeps it a function")
         elif pragma.kind == "latency":
             function.latency_min, function.latency_max = pragma.number_of("min"), pragma.number_of("max")

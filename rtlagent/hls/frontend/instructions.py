@@ -57,6 +57,8 @@ class FunctionLowering(Operands):
         super().__init__(scope, llvm, function)
         self.streams = streams
         self.markers: dict[int, list[Block]] = {}
+        self.brackets: list[tuple[str, int, Block]] = []
+        """(`enter` or `leave`, number, the block that begins there)."""
         self.loop_places: dict[Block, Place] = {}
         self.loop_functions: dict[Block, str] = {}
         """End of a loop's body -> C function in which it was written."""

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from rtlagent.errors import CSourceError, suggestion
+from rtlagent.hls import ir
 from rtlagent.hls.analysis.loops import find_loops
 from rtlagent.hls.check import check
 from rtlagent.hls.frontend import library, pragma_targets
 from rtlagent.hls.frontend.access import Memories
 from rtlagent.hls.frontend.aliases import overlaps
+from rtlagent.hls.frontend.brackets import bracketed, dataflow_functions, inlined_calls
 from rtlagent.hls.frontend.debug_info import DebugInfo
 from rtlagent.hls.frontend.declarations import declare, declare_top
 from rtlagent.hls.frontend.directives import Directives, label_loops
@@ -88,16 +90,16 @@ def _compile(text: str, found: TopText | None, language: str, clang: Clang) -> s
     compiled = ""
     for extents in (True, False):
         try:
-            compiled = clang(insert_probes(text, found, extents=extents), language, _OPTIONS)
+            compiled = clang(insert_probes(text, found, extents=extents, language=language), language, _OPTIONS)
         except CSourceError:
             continue
         break
     if not compiled:
         return clang(text, language, _OPTIONS)
-    hidden = hidden_pointers(found, compiled)
+    hidden = hidden_pointers(found, compiled, language)
     if hidden is not None:
         try:
-            return clang(insert_probes(text, hidden), language, _OPTIONS)
+            return clang(insert_probes(text, hidden, language=language), language, _OPTIONS)
         except CSourceError:
             return compiled
     return compiled
@@ -130,8 +132,11 @@ class _Lowering:
         never, always = self._inline_pragmas()
         # Known callbacks become plain calls once they are inlined.
         always |= {name for name in order if self.functions[name].indirect}
+        concurrent = dataflow_functions(self.functions, self.markers) if self.options.dataflow else {}
+        always |= {callee for name in concurrent for callee, _ in self.functions[name].calls}
         shared = choose_shared(self.functions, order, never, always)
-        llvm = prepare(self.text, self.functions, order, shared)
+        text, self.brackets = bracketed(self.text, self.functions, concurrent, self.first_info)
+        llvm = prepare(text, self.functions, order, shared)
         self.info = DebugInfo(str(llvm), self.source.path)
         self.named = read_named_types(str(llvm))
         kept = [n for n in order if n in shared or n == self.top]
@@ -269,6 +274,11 @@ class _Lowering:
         self._check_overlaps(functions[0].module, parameters, points_to, stored)
         self._sign(things)
         module = Module(made[-1], made[::-1], found, list(streams.ports.values()))
+        module.queues = [
+            ir.Queue(thing.c_name, q.items, q.head, q.tail, q.asked) for (thing, _), q in streams.queues.items()
+        ]
+        for lowering in lowerings:
+            module.inlined += inlined_calls(lowering.function, lowering.brackets, self.brackets)
         self._directives(module, lowerings, things, points_to, streams.names)
         check(module)
         return LoweredC(module, describe(parameters, points_to.objects, self.info))
@@ -317,7 +327,9 @@ class _Lowering:
         marked = self.markers.marked
         functions = [lowering.llvm for lowering in lowerings]
         variables = pragma_targets.Variables(things, points_to, functions, self.info)
-        directives = Directives(module, variables.memories, variables.names, streams, self.remarks)
+        resolve, names = variables.memories, variables.names
+        follow = self.options.dataflow
+        directives = Directives(module, resolve, names, streams, self.remarks, dataflow=follow)
         seen: set[int] = set()
         for lowering in lowerings:
             label_loops(lowering.function, lowering.loop_places, labels, lowering.function.place)

@@ -135,7 +135,7 @@ def _split(text: str) -> list[str]:
     return [*parts, text[start:]]
 
 
-def hidden_pointers(found: TopText, compiled: str) -> TopText | None:
+def hidden_pointers(found: TopText, compiled: str, language: str = "c") -> TopText | None:
     """Return the top with those parameters marked as pointers that only a typedef makes so; None if there are none.
 
     An array type's extent is asked for as `sizeof`, a pointer type has none.
@@ -149,7 +149,8 @@ def hidden_pointers(found: TopText, compiled: str) -> TopText | None:
         if parameter in hidden:
             kind = re.sub(rf"\b{parameter.name}\b", "", parameter.text)
             name = parameter.name
-            same = f"__builtin_types_compatible_p({kind}, __typeof__(&*({name})))"
+            compare = "__is_same" if language == "c++" else "__builtin_types_compatible_p"
+            same = f"{compare}({kind}, __typeof__(&*({name})))"
             parameter = replace(parameter, is_pointer=True, extent=f"{same} ? 0 : sizeof({kind}) / sizeof(*({name}))")  # noqa: PLW2901
         changed.append(parameter)
     return replace(found, parameters=tuple(changed))
@@ -157,20 +158,21 @@ def hidden_pointers(found: TopText, compiled: str) -> TopText | None:
 
 def _header(compiled: str, found: TopText) -> str:
     name = re.escape(found.name)
-    line = re.search(rf"^define [^@\n]*@{name}\(.*$", compiled, re.M)
+    line = re.search(rf"^define [^@\n]*@(?:_Z(?:N\w+?)?\d+{name}\w*|{name})\(.*$", compiled, re.M)
     return line[0] if line else ""
 
 
-def insert_probes(text: str, found: TopText, *, extents: bool = True) -> str:
-    """Return the text with the probes at the start of the top function's body."""
+def insert_probes(text: str, found: TopText, *, extents: bool = True, language: str = "c") -> str:
+    """Return the text with the probes at the start of the top function's body; `language` is `c` or `c++`."""
     probes = ""
+    start = " = {}" if language == "c++" else ""  # what is const needs a value there
     for parameter in found.parameters:
         if not parameter.is_pointer or not parameter.name:
             continue
         name = parameter.name
         if "&" in parameter.text:
             continue  # a reference: debug information knows its type
-        probes += f"static __typeof__(*({name})) {ELEMENT}{name}[1] {_USED};"
+        probes += f"static __typeof__(*({name})) {ELEMENT}{name}[1] {_USED}{start};"
         if parameter.extent and extents:
             probes += f"static char {EXTENT}{name}[({parameter.extent})] {_USED};"
     at = found.body_at + 1

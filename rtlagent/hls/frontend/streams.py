@@ -33,6 +33,8 @@ class Queue:
     tail: Memory
     bits: int
     """Of a place."""
+    asked: int = 0
+    """Depth that the program asks for; 0: not said."""
 
 
 @dataclass
@@ -198,10 +200,7 @@ class _Queued(_Items):
             Memory(self._streams.unique(f"{name}_{end}"), bits + 1, (1,), thing.kind, init=start, place=thing.place)
             for end in ("head", "tail")
         ]
-        if items.depth > asked:
-            text = f"the stream {thing.c_name} has room for {items.depth} items: its parts run one after the other"
-            self._f.scope.remarks.note("STREAM_DEPTH", text, thing.place or self._f.b.place)
-        known = self._streams.queues[self._key] = Queue(items, ends[0], ends[1], bits)
+        known = self._streams.queues[self._key] = Queue(items, ends[0], ends[1], bits, asked)
         return known
 
     def _read_item(self, width: int) -> Value:

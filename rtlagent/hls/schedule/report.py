@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from rtlagent.hls.analysis.loops import Loop, LoopForest, find_loops, trip_count
 from rtlagent.hls.ir import Block, Function, Module, Opcode
@@ -10,18 +10,28 @@ from rtlagent.types import LoopReport
 
 from .plan import BlockPlan, FunctionPlan
 
+_NARROW_DIVIDER = 16
+"""Greatest width of a divider that has no cycle of its own for the count."""
+
 Bounds = tuple[int | None, int | None]
 """(least, most) cycles; None: not bounded."""
 
 
 def report_loops(
-    module: Module, plans: dict[Function, FunctionPlan]
+    module: Module, plans: dict[Function, FunctionPlan], known: Mapping[Function, Bounds] | None = None
 ) -> tuple[list[LoopReport], int | None, int | None]:
-    """Return a report for each loop in source order, and the least and greatest latency of the top in cycles."""
+    """Return a report for each loop in source order, and the least and greatest latency of the top in cycles.
+
+    Args:
+        module: What was scheduled.
+        plans: The schedule.
+        known: Latencies of functions that wait for something outside the module.
+    """
     reports: list[LoopReport] = []
     latencies: dict[Function, Bounds] = {}
     for function in reversed(module.functions):
-        latencies[function] = _Latency(function, plans[function], latencies).function(reports)
+        found = _Latency(function, plans[function], latencies).function(reports)
+        latencies[function] = (known or {}).get(function, found)
     reports.sort(key=lambda r: (r.line, r.label))
     least, most = latencies[module.top]
     return reports, least, most
@@ -142,7 +152,8 @@ class _Latency:
             least, most = self.callees[last.callee]
             return None if least is None else length + least, None if most is None else length + most
         if last.opcode in (Opcode.UDIV, Opcode.SDIV, Opcode.UREM, Opcode.SREM) and last not in self._fixed(block):
-            return length + 3, length + 4 + last.width
+            # A narrow unit begins at once, a wide one counts leading zeros first.
+            return length + (2 if last.width <= _NARROW_DIVIDER else 3), length + 4 + last.width
         return length, length
 
     def _fixed(self, block: Block) -> set[object]:
