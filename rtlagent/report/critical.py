@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from rtlagent.errors import ToolError
@@ -64,11 +65,11 @@ def read_critical_path(
     report = folder.json_of(f"{home}/report.json") if home else None
     if not isinstance(report, dict):
         return step, None
-    netlist = folder.path / f"{home.rpartition('/')[0]}/synthesize/netlist.json"
-    try:
-        modules = load(netlist).modules
-    except ToolError:
-        modules = {}
+    netlist = folder.inside(f"{home.rpartition('/')[0]}/synthesize/netlist.json")
+    modules: Mapping[str, Module] = {}
+    if netlist is not None:
+        with suppress(ToolError):  # without it, places come from the nets alone
+            modules = load(netlist).modules
     try:
         found = read_timing(report, module=modules.get(top, _NO_MODULE), known=[f.path for f in files])
     except ToolError as error:

@@ -40,9 +40,19 @@ class RunFolder:
             hint = "name the folder of a run, such as runs/20261130-221500-fifo"
             raise RunError("there is no run in this folder", where=str(self.path), hint=hint)
 
+    def inside(self, name: str) -> Path | None:
+        """Return a file's path; None: the name leads out of the folder, as no run of ours writes it."""
+        path = self.path / name
+        if path.resolve().is_relative_to(self.path.resolve()):
+            return path
+        self.note(f"{name} lies outside of the run's folder and was not read")
+        return None
+
     def bytes_of(self, name: str) -> bytes | None:
         """Return a file's bytes; None: there is none, or it cannot be read."""
-        path = self.path / name
+        path = self.inside(name)
+        if path is None:
+            return None
         try:
             if path.stat().st_size > _MAX_FILE:
                 self.note(f"{name} is larger than {_MAX_FILE >> 20} MiB and was not read")

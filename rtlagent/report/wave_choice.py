@@ -63,12 +63,9 @@ def _passing(folder: RunFolder, story: Story, failed: Iteration | None) -> Shown
         wave = recorded.wave(test.name, test.cycle or 0, passed=True)
         if wave is not None:
             return Shown(f"Passing: the same window in attempt {best.number}", wave)
-    for scenario in recorded.trace.cycles:
-        if scenario.name in passed and len(scenario.inputs) > 8:
-            wave = recorded.wave(scenario.name, 6, passed=True)
-            if wave is not None:
-                return Shown(f"Passing: attempt {best.number}", wave)
-    return None
+    busiest = recorded.busiest(passed)
+    wave = recorded.wave(*busiest, passed=True) if busiest is not None else None
+    return Shown(f"Passing: attempt {best.number}, where most happens", wave) if wave is not None else None
 
 
 def _why_none(story: Story, failed: bool) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from markupsafe import Markup
@@ -19,6 +20,10 @@ from rtlagent.waveform import format_value, list_signals, samples
 _BEFORE, _AFTER = 6, 5
 """Cycles shown beside the first wrong one."""
 _MOST_LANES = 40
+_END_NS = 1e15
+"""Later than any dump reaches."""
+_MOST_SCANNED = 300
+"""Cycles of a scenario among which a window is chosen."""
 _ROW, _BAR, _LEAST_CELL, _MOST_CELL = 26, 16, 26.0, 96.0
 _MOST_LABEL = 190.0
 
@@ -88,9 +93,23 @@ class Recorded:
         for port in self._outputs(scenario):
             lanes += _output_lanes(port, scenario, columns, got)
         title = f"{name}, cycles {columns[0]} to {columns[-1]}"
-        said = "the recorded trace; every value shown was compared" if passed else "the trace and the bench's report"
+        said = "the recorded trace" if passed else "the recorded trace, and what the bench saw"
         mark = cycle - first if not passed and 0 <= cycle - first < len(columns) else None
         return Wave(title, said, tuple(str(c) for c in columns), tuple(lanes[:_MOST_LANES]), mark)
+
+    def busiest(self, names: Collection[str]) -> tuple[str, int] | None:
+        """Return the scenario among `names`, and the cycle in it, around which most outputs change."""
+        best: tuple[int, str, int] | None = None
+        for scenario in self.trace.cycles:
+            if scenario.name not in names:
+                continue
+            rows = scenario.expected[:_MOST_SCANNED]
+            moved = [sum(v is not None and v != b.get(n) for n, v in a.items()) for b, a in pairwise(rows)]
+            for cycle in range(_BEFORE, max(_BEFORE + 1, len(rows) - _AFTER)):
+                found = sum(moved[cycle - _BEFORE : cycle + _AFTER])
+                if best is None or found > best[0]:
+                    best = (found, scenario.name, cycle)
+        return (best[1], best[2]) if best is not None else None
 
     def _got(self, name: str) -> dict[int, Mapping[str, str]]:
         found: dict[int, Mapping[str, str]] = {}
@@ -168,17 +187,19 @@ def dumped_wave(folder: RunFolder, test: TestResult, spec: Spec | None) -> Wave 
     """Return the window of a failing test's dump around its first fault; None: there is no dump to draw."""
     if not test.wave_path:
         return None
-    path = folder.path / test.wave_path
+    path = folder.inside(test.wave_path)
+    if path is None:
+        return None
     clock, edge = (spec.clock.port, spec.clock.edge) if spec is not None and spec.clock else ("ap_clk", "posedge")
     try:
         known = list_signals(path)
         names = _interesting(spec, [s.name for s in known], [m.signal for m in test.mismatches])
         has_clock = any(s.name.rpartition(".")[2] == clock for s in known)
-        at_ns = test.mismatches[0].time_ns if test.mismatches else float("inf")
+        at_ns = test.mismatches[0].time_ns if test.mismatches else _END_NS
         cut = samples(
             path,
             names,
-            around_ns=min(at_ns, 1e15),
+            around_ns=at_ns,
             cycles=_BEFORE + _AFTER,
             clock=clock if has_clock else None,
             edge=edge,
