@@ -36,6 +36,11 @@ class AttemptView:
     wave: Wave | None = None
     opened: bool = False
 
+    @property
+    def is_first(self) -> bool:
+        """It changes nothing that was there before."""
+        return bool(self.changes) and not any(c.removed for c in self.changes or ()) and not self.iteration.parent
+
 
 def attempt_views(folder: RunFolder, story: Story) -> tuple[tuple[AttemptView, ...], int]:
     """Return all attempts, and of how many the changes are left out: those in the middle."""

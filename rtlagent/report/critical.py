@@ -15,8 +15,10 @@ from rtlagent.tools.timing_report import Hop, TimingPath, read_timing, signal_na
 from rtlagent.types import SourceFile, StepResult
 
 _MOST_HOPS = 60
-_C_LINE = re.compile(r"_l(\d+)(?:_|$)")
-"""How the compiler names a signal after the line of the C that it computes."""
+_ASSIGNED = re.compile(r"^\s*assign (\w+)[^\n]*// [^\n]*?:(\d+)$", re.MULTILINE)
+"""How the compiler says which line of the C a signal computes."""
+_STAGE = re.compile(r"_r\d*$")
+"""What it appends to a signal's name for the registers that carry it on."""
 _NO_MODULE = Module("", (), {}, {}, blackbox=False)
 
 
@@ -81,11 +83,12 @@ def read_critical_path(
 
 def _table(path: TimingPath, files: Sequence[SourceFile], *, is_c: bool) -> CriticalPath:
     texts = {f.path: f.text.split("\n") for f in files}
+    c_lines = {n: int(k) for f in files for n, k in _ASSIGNED.findall(f.text)} if is_c else {}
     rows: list[PathRow] = []
     total = 0.0
     for hop in path.hops:
         total += hop.logic_ns + hop.routing_ns
-        row = _row(hop, total, texts, is_c=is_c)
+        row = _row(hop, total, texts, c_lines)
         last = rows[-1] if rows else None
         if last and (last.what.split(" ")[0], last.place, last.signal) == (row.what, row.place, row.signal):
             count = int(last.what.rpartition("x")[2]) + 1 if " x" in last.what else 2
@@ -106,11 +109,10 @@ def _table(path: TimingPath, files: Sequence[SourceFile], *, is_c: bool) -> Crit
     return CriticalPath(path.start, path.end, path.delay_ns, logic, shown, len(rows) - len(shown))
 
 
-def _row(hop: Hop, total: float, texts: dict[str, list[str]], *, is_c: bool) -> PathRow:
+def _row(hop: Hop, total: float, texts: Mapping[str, list[str]], c_lines: Mapping[str, int]) -> PathRow:
     lines = texts.get(hop.place.path, []) if hop.place else []
     place = f"{hop.place.path}:{hop.place.line}" if hop.place else ""
     source = lines[hop.place.line - 1].strip() if hop.place and 0 < hop.place.line <= len(lines) else ""
     signal = re.sub(r"\[\d+\]$", "", signal_name(hop.net or hop.cell))
-    found = _C_LINE.search(signal) if is_c else None
-    c_line = int(found[1]) if found else 0
-    return PathRow(total, hop.logic_ns, hop.routing_ns, hop.kind, signal, place, source, c_line)
+    name = _STAGE.sub("", signal.removeprefix(">"))
+    return PathRow(total, hop.logic_ns, hop.routing_ns, hop.kind, signal, place, source, c_lines.get(name, 0))

@@ -70,6 +70,7 @@ class _Attempt:
     parent: str = ""
     step: str = ""
     note: str = ""
+    score: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -317,7 +318,9 @@ def _iterations(folder: RunFolder, attempts: Sequence[_Attempt], *, is_c: bool) 
     by_number = {i.number: i for i in found}
     for attempt in attempts:
         known = by_number.get(attempt.iteration) or Iteration(attempt.iteration, attempt.sha, attempt.parent)
-        passed = known.passed if known.passed is not None or is_c else not attempt.step
+        # No gate may have failed, and the figures not be what was required: of C, the score says so.
+        whole = attempt.score[:1] == (1.0,) if is_c else not attempt.step
+        passed = known.passed if known.passed is not None else whole
         by_number[attempt.iteration] = replace(
             known,
             sha=attempt.sha or known.sha,
