@@ -240,12 +240,11 @@ class _Walker:
             Refusal: it is not a straight sequence of calls, loops and accesses.
         """
         if region.loop is not None:
-            start, stop = self._loop_body(region, region.loop)
             region.trips = _trips(region.loop)
+            self._walk(region, *self._loop_body(region, region.loop))
         else:
             assert region.first is not None
-            start, stop = region.first, region.after
-        self._walk(region, start, stop)
+            self._walk(region, region.first, region.after)
         names: set[str] = set()
         for part in region.parts:
             wish, number = part.name, 2
