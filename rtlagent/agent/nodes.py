@@ -95,7 +95,14 @@ class Nodes:
         found, base = session.ask(
             [system, question], "understand", lambda text: read_understanding(read_json(text), session.spec)
         )
-        session.run.emit("understood", request=found.request, top=found.top, assumptions=found.assumptions)
+        session.run.emit(
+            "understood",
+            request=found.request,
+            top=found.top,
+            assumptions=found.assumptions,
+            ports=found.ports,
+            clock=found.clock,
+        )
         decisions: list[tuple[str, str]] = []
         if session.ask_user is not None:
             for assumption in found.assumptions:

@@ -9,11 +9,13 @@ from typing import Any
 
 from rtlagent.report.folder import Event, RunFolder
 from rtlagent.types import (
+    Clock,
     Diagnostic,
     Grade,
     LoopReport,
     LoopSchedule,
     Metrics,
+    Port,
     Requirements,
     RunRecord,
     Spec,
@@ -163,6 +165,8 @@ def read_story(folder: RunFolder) -> Story:
     report = report if isinstance(report, dict) else {}
     spec_file = folder.json_of("spec.json")
     spec = folder.record(Spec, spec_file.get("spec") if isinstance(spec_file, dict) else None, "spec.json")
+    understood = next((e for e in reversed(folder.events) if e["event"] == "understood"), {})
+    spec = _completed(folder, spec, understood) if spec is not None else None
     settings = folder.json_of("settings.json")
     events = folder.events
     started = [e for e in events if e["event"] == "started"]
@@ -175,7 +179,6 @@ def read_story(folder: RunFolder) -> Story:
     outcome = record.exit_reason if record is not None and ended is not None else _outcome(events)
     best = _best(iterations, verdict, outcome)
     verdict = verdict or _verdict_of(best)
-    understood = next((e for e in reversed(events) if e["event"] == "understood"), {})
     oracle = next((e for e in reversed(events) if e["event"] == "oracle"), {})
     evidence = folder.record(_Evidence, report.get("evidence"), "report.json (evidence)") or _Evidence()
     talks = tuple(_talks(events))
@@ -213,6 +216,16 @@ def read_story(folder: RunFolder) -> Story:
         compiled=folder.record(Compiled, report.get("hls"), "report.json (hls)"),
         remarks=tuple(_remarks(events)),
     )
+
+
+def _completed(folder: RunFolder, spec: Spec, understood: Event) -> Spec:
+    """Return the spec with the ports and the clock that the model found, where it names none."""
+    found = [folder.record(Port, p, "a port") for p in _list(understood, "ports")]
+    clock = folder.record(Clock, understood.get("clock"), "the clock")
+    ports = tuple(p for p in found if p is not None)
+    widths = {p.name: p.width for p in ports}
+    fixed = tuple(replace(p, width=widths.get(p.name)) if p.width is None else p for p in spec.ports)
+    return replace(spec, ports=fixed or ports, clock=spec.clock or clock)
 
 
 def _list(value: Mapping[str, Any], key: str) -> list[Any]:

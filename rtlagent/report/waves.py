@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from markupsafe import Markup
@@ -118,11 +118,15 @@ class Recorded:
                 found[int(row["cycle"])] = {str(k): str(v) for k, v in row["got"].items()}
         return found
 
-    def _width(self, name: str, values: Sequence[int | None]) -> int:
+    def _width(self, name: str) -> int:
+        """Return a port's width: as declared, else as the bench saw it, else as its greatest value needs."""
         port = next((p for p in self.spec.ports if p.name == name), None)
         if port is not None and port.width is not None:
             return port.width
-        return max(1, max((v.bit_length() for v in values if v is not None), default=1))
+        seen = (len(row.get(name, "")) for scenario in self.seen for row in self._got(scenario).values())
+        rows = chain.from_iterable((*s.inputs, *s.expected) for s in self.trace.cycles)
+        needed = ((row.get(name) or 0).bit_length() for row in rows)
+        return max(1, max(seen, default=0) or max(needed, default=1))
 
     def _inputs(self, scenario: CycleScenario, columns: range) -> list[Lane]:
         held: dict[str, int] = dict(self.trace.idle)
@@ -134,13 +138,13 @@ class Recorded:
         lanes = []
         for name in names:
             values = [row.get(name) for row in rows]
-            width = self._width(name, values)
+            width = self._width(name)
             lanes.append(Lane(name, width, tuple(_value(values[c], width) for c in columns), "input"))
         return lanes
 
     def _outputs(self, scenario: CycleScenario) -> list[Port]:
         names = dict.fromkeys(n for row in scenario.expected for n, v in row.items() if v is not None)
-        return [Port(n, "output", self._width(n, [row.get(n) for row in scenario.expected])) for n in names]
+        return [Port(n, "output", self._width(n)) for n in names]
 
 
 def _output_lanes(
@@ -268,12 +272,13 @@ def _draw(wave: Wave) -> Markup:
 
 def _lane(lane: Lane, top: float, left: float, cell: float) -> list[str]:
     parts = [label(left - 8, top + 13, fit(lane.name, left - 12), f"name {lane.kind}", "end")]
-    draw = _bit if lane.width == 1 else _bus
+    bits = lane.width == 1 and all(len(v) <= 1 for v in lane.values)
+    draw = _bit if bits else _bus
     k = 0
     while k < len(lane.values):
         run = k + 1
         # Equal neighbours of a bus share one box.
-        while lane.width > 1 and run < len(lane.values) and lane.values[run] == lane.values[k] and _same(lane, k, run):
+        while not bits and run < len(lane.values) and lane.values[run] == lane.values[k] and _same(lane, k, run):
             run += 1
         kind = "bad" if k in lane.wrong else lane.kind
         parts += draw(lane, k, left + cell * k, top, cell * (run - k), kind)
