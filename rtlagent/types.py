@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass
 from enum import StrEnum
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -535,6 +536,12 @@ def from_json(kind: type[_T], value: Any) -> _T:
     return result
 
 
+@cache
+def _hints_of(kind: type) -> Mapping[str, Any]:
+    """Return a dataclass's annotations, evaluated once: that takes longer than everything else here."""
+    return get_type_hints(kind)
+
+
 def _decode(kind: Any, value: Any) -> Any:
     origin, args = get_origin(kind), get_args(kind)
     if origin is UnionType:
@@ -546,7 +553,7 @@ def _decode(kind: Any, value: Any) -> Any:
     if origin is Mapping:
         return {k: _decode(args[1], v) for k, v in value.items()}
     if is_dataclass(kind) and isinstance(kind, type):
-        hints = get_type_hints(kind)
+        hints = _hints_of(kind)
         return kind(**{k: _decode(hints[k], v) for k, v in value.items() if k in hints})
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return kind(value)

@@ -15,7 +15,7 @@ from rtlagent.report.waves import Wave
 from rtlagent.types import SourceFile
 
 _MOST_WAVES = 12
-_MOST_DIFF_CHARS = 2_500_000
+_MOST_DIFF_CHARS = 1_500_000
 """Of all changes together."""
 _SAID_CHARS = 4_000
 

@@ -40,10 +40,14 @@ class RunFolder:
             hint = "name the folder of a run, such as runs/20261130-221500-fifo"
             raise RunError("there is no run in this folder", where=str(self.path), hint=hint)
 
+    @cached_property
+    def _root(self) -> Path:
+        return self.path.resolve()
+
     def inside(self, name: str) -> Path | None:
         """Return a file's path; None: the name leads out of the folder, as no run of ours writes it."""
         path = self.path / name
-        if path.resolve().is_relative_to(self.path.resolve()):
+        if path.resolve().is_relative_to(self._root):
             return path
         self.note(f"{name} lies outside of the run's folder and was not read")
         return None
