@@ -7,6 +7,7 @@ Mutants that formal equivalence proves to be the same design are not counted.
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import sys
@@ -63,6 +64,19 @@ class Mutant:
         after = "(removed)" if self.mutated == _REMOVED else _shown(self.mutated)
         return f"{self.path}:{self.line}: {_shown(self.original)}  ->  {after}"
 
+    def patch(self, files: Sequence[SourceFile], context: int = 1) -> str:
+        """Return the change as a unified diff with `context` lines around it.
+
+        Raises:
+            UsageError: `files` are not the design that the mutant was made of.
+        """
+        before = next((f.text for f in files if self._fits(f)), "")
+        after = next(f.text for f in self.apply(files) if f.path == self.path)
+        lines = difflib.unified_diff(
+            before.splitlines(), after.splitlines(), self.path, f"{self.path} ({self.kind})", n=context, lineterm=""
+        )
+        return "\n".join(lines)
+
     def apply(self, files: Sequence[SourceFile]) -> tuple[SourceFile, ...]:
         """Return the design with the change made.
 
@@ -118,7 +132,7 @@ class MutationResult:
     undecided: int = 0
     """Of the survivors: compared with the design, but neither proven the same nor shown to differ."""
     not_compared: int = 0
-    """Of the survivors: beyond MAX_EQUIVALENCE_CHECKS."""
+    """Of the survivors: beyond the number of comparisons."""
     judged: tuple[JudgedMutant, ...] = field(default=(), compare=False)
     """Each mutant with what became of it, in the order given."""
 
@@ -166,11 +180,12 @@ def kill_mutants(
     tests: Sequence[TestFile] = (),
     config: ToolConfig,
     jobs: int = 2,
+    comparisons: int = MAX_EQUIVALENCE_CHECKS,
 ) -> MutationResult:
     """Let the oracle that passed `files` judge each mutant: first the trace, then the user's tests.
 
-    Icarus runs them, unless it does not take the design. Of the survivors the first
-    MAX_EQUIVALENCE_CHECKS are compared with the design; what is proven the same is not counted.
+    Icarus runs them, unless it does not take the design. Of the survivors the first `comparisons` are compared with
+    the design; what is proven the same is not counted.
 
     Raises:
         UsageError: there is neither a trace nor a test, or the design itself does not pass them.
@@ -185,7 +200,7 @@ def kill_mutants(
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         statuses = list(pool.map(lambda m: oracle.judge(m.apply(files)), mutants))
         survived = [m for m, s in zip(mutants, statuses, strict=True) if s in (Status.PASS, Status.UNPROVEN)]
-        asked = survived[:MAX_EQUIVALENCE_CHECKS]
+        asked = survived[:comparisons]
         compared = list(pool.map(lambda m: _compare(files, m, top, reset, config), asked))
     same = [status is Status.PASS for status in compared]
     return MutationResult(
