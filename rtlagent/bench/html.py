@@ -18,6 +18,8 @@ from rtlagent.report import REPORT_NAME, bench_report
 from rtlagent.report.bench_page import Bar, BenchPage, ProblemView, TaskView
 
 _MOST_MESSAGE = 1_200
+MOST_TASKS = 4_000
+"""In the page; more make it slow to open."""
 
 
 def write_bench_report(folder: RunFolder, *, db: str = "", out: Path | None = None) -> Path:
@@ -52,6 +54,9 @@ def bench_page(run: Finished, *, folder: Path | None, times: bool = True) -> Ben
     """Return what the report shows."""
     figures, plan = run.figures, run.plan
     left = figures.tasks - figures.finished
+    # Of a run too large for a page, those that failed tell more.
+    ordered = sorted(run.results, key=lambda r: r.passed) if len(run.results) > MOST_TASKS else run.results
+    shown = ordered[:MOST_TASKS]
     return BenchPage(
         title=f"{plan.suite}: {plan.model or 'no model'}",
         subtitle=f"mode {plan.mode}, {plan.samples} answers to each of {len(plan.problems)} problems",
@@ -61,9 +66,10 @@ def bench_page(run: Finished, *, folder: Path | None, times: bool = True) -> Ben
         spending=tuple(r for r in spending_rows(figures) if times or r[0] != "time"),
         failures=tuple(Bar(name, str(count), count / max(1, figures.finished)) for name, count in figures.failures),
         categories=tuple(_categories(figures)),
-        problems=tuple(_problems(run.results, folder, times=times)),
+        problems=tuple(_problems(shown, folder, times=times)),
         record=tuple(record_lines(plan, run.record, figures)),
         unfinished=f"{left} of {figures.tasks} tasks are not finished; the figures are of the others." if left else "",
+        left_out=len(run.results) - len(shown),
     )
 
 

@@ -63,3 +63,5 @@ class BenchPage:
     record: tuple[str, ...]
     unfinished: str = ""
     """What is left to do; empty: nothing."""
+    left_out: int = 0
+    """Answers beyond those of `problems`."""

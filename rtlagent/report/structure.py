@@ -216,9 +216,14 @@ def _cell_rows(cells: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, s
         if place and place not in lines.setdefault(kind, []):
             lines[kind].append(place)
     for kind, count in counts.most_common():
-        places = lines.get(kind, [])
+        places = sorted(lines.get(kind, []), key=_in_order)
         more = f" and {len(places) - 12} lines more" if len(places) > 12 else ""
         yield kind, str(count), ", ".join(places[:12]) + more
+
+
+def _in_order(place: str) -> tuple[str, int]:
+    path, _, line = place.rpartition(":")
+    return path, int(line) if line.isdecimal() else 0
 
 
 def _kind(cell: str) -> str:
