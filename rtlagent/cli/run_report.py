@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from rtlagent.console import requirement_rows, usage_text
 from rtlagent.printable import printable
+from rtlagent.report import REPORT_NAME
 from rtlagent.report.gates import gate_summary
 from rtlagent.types import Severity, Verdict
 
@@ -46,6 +47,8 @@ def print_report(report: RunReport, folder: Path, copied: Sequence[Path], stream
     elif len(report.attempts) > 1:
         lines += ["attempts:", *(f"  {a['iteration']}: {a['note']}" for a in report.attempts)]
     lines.append(f"run:   {folder}")
+    if (folder / REPORT_NAME).is_file():
+        lines.append(f"report: {folder / REPORT_NAME}")
     if report.files:
         what = "design" if report.passed else f"{_candidate(report).removeprefix('the ')} (it did NOT pass)"
         lines.append(f"{what}: {', '.join(str(folder / 'rtl' / f.removeprefix('rtl/')) for f in report.files)}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rtlagent.errors import RunError
+from rtlagent.report.text import one_line
 from rtlagent.types import SourceFile, StepResult, from_json
 
 _T = TypeVar("_T")
@@ -47,10 +49,19 @@ class RunFolder:
     def inside(self, name: str) -> Path | None:
         """Return a file's path; None: the name leads out of the folder, as no run of ours writes it."""
         path = self.path / name
-        if path.resolve().is_relative_to(self._root):
-            return path
+        with suppress(OSError, ValueError):  # a name that no file can have is nowhere
+            if path.resolve().is_relative_to(self._root):
+                return path
+        name = one_line(name)
         self.note(f"{name} lies outside of the run's folder and was not read")
         return None
+
+    def holds(self, name: str) -> bool:
+        """Tell whether there is such a file in the folder."""
+        with suppress(OSError, ValueError):
+            path = self.path / name
+            return path.is_file() and path.resolve().is_relative_to(self._root)
+        return False
 
     def bytes_of(self, name: str) -> bytes | None:
         """Return a file's bytes; None: there is none, or it cannot be read."""
@@ -65,7 +76,7 @@ class RunFolder:
         except FileNotFoundError:
             return None
         except OSError as error:
-            self.note(f"{name} cannot be read: {error.strerror}")
+            self.note(f"{one_line(name)} cannot be read: {error.strerror}")
             return None
 
     def json_of(self, name: str) -> Any:

@@ -236,7 +236,7 @@ def _sources(folder: RunFolder, story: Story, files: Sequence[SourceFile]) -> It
         yield Source(f"C: {spec.c_source.path}", spec.c_source.text)
     for file in files:
         path = f"rtl/{file.path.removeprefix('rtl/')}"
-        yield Source(f"Design: {file.path}", file.text, path if (folder.path / path).is_file() else "")
+        yield Source(f"Design: {file.path}", file.text, path if folder.holds(path) else "")
     golden = "tb/golden.py"
     data = folder.bytes_of(golden)
     if data is not None:

@@ -12,14 +12,18 @@ from rtlagent.printable import printable
 
 MOST_CHARS = 20_000
 """Of one text in the page."""
+_MOST_OF_ANY = 70_000
+"""Backstop: what no template cuts."""
 _LONGEST_LINE = 2_000
 
 
 def shown(value: object) -> object:
-    """Return what a template prints of a value: with every steering character spelt out; markup of ours stays."""
+    """Return what a template prints of a value: cut, every steering character spelt out; markup of ours stays."""
     if value is None:
         return ""
-    return printable(value.replace("\r\n", "\n")) if isinstance(value, str) and not isinstance(value, Markup) else value
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return printable(clip(value.replace("\r\n", "\n"), _MOST_OF_ANY))
 
 
 def clip(text: str, most: int = MOST_CHARS) -> str:

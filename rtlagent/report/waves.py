@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
@@ -128,6 +128,11 @@ class Recorded:
         needed = ((row.get(name) or 0).bit_length() for row in rows)
         return max(1, max(seen, default=0) or max(needed, default=1))
 
+    def _ordered(self, names: Iterable[str]) -> list[str]:
+        """Put signals in the order of the ports."""
+        places = {p.name: k for k, p in enumerate(self.spec.ports)}
+        return sorted(names, key=lambda n: places.get(n, len(places)))
+
     def _inputs(self, scenario: CycleScenario, columns: range) -> list[Lane]:
         held: dict[str, int] = dict(self.trace.idle)
         rows: list[dict[str, int]] = []
@@ -136,7 +141,7 @@ class Recorded:
             rows.append(held)
         names = dict.fromkeys(n for row in rows for n in row)
         lanes = []
-        for name in names:
+        for name in self._ordered(names):
             values = [row.get(name) for row in rows]
             width = self._width(name)
             lanes.append(Lane(name, width, tuple(_value(values[c], width) for c in columns), "input"))
@@ -144,7 +149,7 @@ class Recorded:
 
     def _outputs(self, scenario: CycleScenario) -> list[Port]:
         names = dict.fromkeys(n for row in scenario.expected for n, v in row.items() if v is not None)
-        return [Port(n, "output", self._width(n)) for n in names]
+        return [Port(n, "output", self._width(n)) for n in self._ordered(names)]
 
 
 def _output_lanes(
