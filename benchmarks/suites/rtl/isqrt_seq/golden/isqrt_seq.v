@@ -29,16 +29,15 @@ module isqrt_seq (
 
     always @(posedge clk or negedge rst_n) begin
         if (!rst_n) begin
-            left   <= 5'd0;
-            done   <= 1'b0;
-            found  <= 16'd0;
-            rest   <= 17'd0;
-            rounds <= 1'b0;
+            left  <= 5'd0;
+            done  <= 1'b0;
+            found <= 16'd0;
+            rest  <= 17'd0;
         end else begin
             done <= left == 5'd1;
             if (!ready) begin
                 left  <= left - 5'd1;
-                work  <= {work[29:0], 2'b00};
+                work  <= work << 2;
                 found <= {found[14:0], fits};
                 rest  <= fits ? diff[16:0] : next[16:0];
             end else if (start) begin
@@ -52,6 +51,6 @@ module isqrt_seq (
     end
 
     // A remainder never needs more than 17 bits.
-    wire unused = &{1'b0, diff[18:17]};
+    wire [1:0] unused = diff[18:17];
 
 endmodule

@@ -172,7 +172,7 @@ async def receiver_faults(dut):
     for start in range(4, 13):
         line += [1] * start + [0] * 30
     byte = stretched(0xC2, rng, 0, 0)
-    ends = byte[: len(byte) - byte[::-1].index(1)] + [0]  # its last middle
+    ends = byte[: len(byte) - byte[::-1].index(1) + 1]  # with its last middle
     for quiet in (6, 7, 8, 9):
         line += ends + [0] * quiet + [1] * 4 + [0] * 30
         line += [1] * 4 + [0] * (7 + quiet) + [1] * 4 + [0] * 30
