@@ -46,7 +46,7 @@ class Grader:
             value = json.loads(path.read_bytes())
             return Grade(value[0]), str(value[1])
         try:
-            measured, why = self._kill_mutants(candidate, spec)
+            measured, why = self._kill_mutants(candidate, spec, key)
         except RtlagentError as error:
             # The design has passed; only the measure of its tests is missing.
             return grade, f"{reason} ({error.message})"
@@ -54,7 +54,7 @@ class Grader:
         write_atomic(path, json.dumps(to_json([grade, reason])))
         return grade, reason
 
-    def _kill_mutants(self, candidate: Candidate, spec: Spec) -> tuple[Grade, str]:
+    def _kill_mutants(self, candidate: Candidate, spec: Spec, key: str) -> tuple[Grade, str]:
         from rtlagent.tools import mutants
 
         top = spec.top or ""
@@ -71,7 +71,8 @@ class Grader:
             config=self.config,
         )
         # For the report: grades are found by what they rest on, mutants by the design that they were made of.
-        write_atomic(self.store / f"mutants-{candidate.sha256}.json", json.dumps(to_json(result.judged)))
+        name = f"mutants-{candidate.sha256}-{key[:16]}.json"
+        write_atomic(self.store / name, json.dumps(to_json(result.judged)))
         return mutants.grade(result)
 
 

@@ -141,6 +141,11 @@ class RunFolder:
         """Return the kept result that an event tells of: no two gates take the same time to 10 ms and write one log."""
         return self._steps.get((name, round(wall_s, 2), log_path))
 
+    def newest(self, pattern: str) -> str:
+        """Return the name of the file in store/ that was written last of those that match; else the pattern itself."""
+        found = sorted((self.path / "store").glob(pattern), key=lambda p: (p.lstat().st_mtime_ns, p.name))
+        return found[-1].name if found else pattern
+
     def files(self, sha: str) -> tuple[SourceFile, ...]:
         """Return the files of a candidate; none if they are not there."""
         value = self.json_of(f"store/{sha}.files.json") if sha.isalnum() else None

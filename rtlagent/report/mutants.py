@@ -44,7 +44,7 @@ class Mutants:
 
 def read_mutants(folder: RunFolder, sha: str, files: Sequence[SourceFile]) -> Mutants | None:
     """Return the mutants of a design; None: none were made, or the run is older than their keeping."""
-    value = folder.json_of(f"store/mutants-{sha}.json") if sha.isalnum() else None
+    value = folder.json_of(f"store/{folder.newest(f'mutants-{sha}*.json')}") if sha.isalnum() else None
     if not isinstance(value, list):
         return None
     judged = [m for v in value[:_MOST] if (m := folder.record(JudgedMutant, v, "a kept mutant")) is not None]
