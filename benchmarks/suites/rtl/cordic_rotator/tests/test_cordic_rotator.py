@@ -105,6 +105,7 @@ async def quadrants(dut):
     for k, angle in enumerate(angles):
         vectors.append([(32000, 32000), (-32000, 32000), (32000, -32000), (-32000, -32000)][k % 4] + (angle,))
         vectors.append((12345, -23456, angle))
+    assert rotated(10000, 0, 8192) == (11645, 11645)  # the spec's example
     for x, y, angle in vectors:  # the model itself turns as it should
         c, s = math.cos(angle * math.tau / 65536), math.sin(angle * math.tau / 65536)
         seen = rotated(x, y, angle)

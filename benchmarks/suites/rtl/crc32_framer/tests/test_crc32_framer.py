@@ -128,7 +128,7 @@ async def reset_forgets(dut):
             dut.out_ready.value = 1
             left = bytes_before
             for _ in range(20):
-                dut.in_data.value = rng.randrange(256)
+                dut.in_data.value = 0x50 + left
                 dut.in_last.value = int(left == 1 and last)
                 await settle()
                 left -= int(dut.in_ready.value)
