@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ _T = TypeVar("_T")
 _MARKS = ("spec.json", "settings.json", "events.jsonl", "report.json")
 _MAX_FILE = 64 << 20
 """Bytes; a larger file of a run is not read into a report."""
+_ROUNDING_S = 0.0051
+"""Events tell times to 10 ms at least."""
 
 Event = Mapping[str, Any]
 
@@ -107,10 +110,11 @@ class RunFolder:
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        """All events that are whole."""
+        """All events that are whole; other lines are noted, but for a last one that is not finished."""
         data = self.bytes_of("events.jsonl") or b""
         found, damaged = [], 0
-        for line in data.split(b"\n"):
+        # A last line without its end is one that is being written, or was when the run was killed.
+        for line in data[: data.rfind(b"\n") + 1].split(b"\n"):
             if not line.strip():
                 continue
             try:
@@ -129,17 +133,20 @@ class RunFolder:
         return tuple(found)
 
     @cached_property
-    def _steps(self) -> Mapping[tuple[str, float, str], StepResult]:
-        found = {}
+    def _steps(self) -> Mapping[tuple[str, str], tuple[StepResult, ...]]:
+        found: dict[tuple[str, str], list[StepResult]] = {}
         for path in sorted((self.path / "store").glob("step-*.json")):
             step = self.record(StepResult, self.json_of(f"store/{path.name}"), f"store/{path.name}")
             if step is not None:
-                found[step.step, round(step.wall_s, 2), step.log_path or ""] = step
-        return found
+                found.setdefault((step.step, step.log_path or ""), []).append(step)
+        return {place: tuple(sorted(steps, key=lambda s: s.wall_s)) for place, steps in found.items()}
 
     def step(self, name: str, wall_s: float, log_path: str) -> StepResult | None:
-        """Return the kept result that an event tells of: no two gates take the same time to 10 ms and write one log."""
-        return self._steps.get((name, round(wall_s, 2), log_path))
+        """Return the kept result that an event tells of: of this gate and log, with its time but for the rounding."""
+        steps = self._steps.get((name, log_path), ())
+        at = bisect_left(steps, wall_s, key=lambda s: s.wall_s)
+        nearest = min(steps[max(0, at - 1) : at + 1], key=lambda s: abs(s.wall_s - wall_s), default=None)
+        return nearest if nearest is not None and abs(nearest.wall_s - wall_s) <= _ROUNDING_S else None
 
     def newest(self, pattern: str) -> str:
         """Return the name of the file in store/ that was written last of those that match; else the pattern itself."""

@@ -130,7 +130,7 @@ def test_a_pipelined_loop_shows_where_the_next_iterations_start() -> None:
     ops = (ScheduledOp("load x", 4, 0, 1, 0.5, 3.0), ScheduledOp("mul 32", 5, 1, 2, 0.0, 4.0, count=3))
     svg = gantt.draw(LoopSchedule("loop", 3, 2, 5, 10.0, ops))
     assert classes(svg, "line").count("next") == 2
-    assert [c for c in classes(svg, "rect")] == ["op memory", "op heavy"]
+    assert classes(svg, "rect") == ["op memory", "op heavy"]
     root = ElementTree.fromstring(svg)
     first, second = root.iter(f"{SVG}rect")
     cell = (float(second.attrib["x"]) - float(first.attrib["x"])) / 0.95

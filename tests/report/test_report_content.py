@@ -15,6 +15,8 @@ from rtlagent.agent.html import leave_report
 from rtlagent.config import ToolConfig
 from rtlagent.errors import RunError
 from rtlagent.report import write_report
+from rtlagent.report.folder import RunFolder
+from rtlagent.types import Status, StepResult, to_json
 from rtlagent.workspace import Run
 
 
@@ -89,8 +91,14 @@ def test_a_killed_run_has_a_report(copied: Path) -> None:
     head = words(html.split("<nav")[0])
     assert "UNFINISHED" in head and "rtlagent resume" in head
     assert "failed at simulate" in section(html, "attempts")
-    assert "1 line of events.jsonl" in head
+    assert "could not be read" not in head
     assert "Failing: attempt 1" in html and "Mutants are made of a passing design only" in html
+
+
+def test_a_damaged_line_in_the_middle_is_said(copied: Path) -> None:
+    lines = (copied / "events.jsonl").read_text().splitlines(keepends=True)
+    (copied / "events.jsonl").write_text("".join([*lines[:3], lines[3][:30] + "\n", "[1]\n", *lines[4:]]))
+    assert "2 lines of events.jsonl" in words(rendered(copied).split("<nav")[0])
 
 
 def test_a_run_killed_before_the_first_candidate_has_a_report(copied: Path) -> None:
@@ -151,7 +159,7 @@ def test_damaged_parts_are_left_out_and_said(copied: Path, name: str, damage: st
         if damage == "gone":
             target.unlink()
         else:
-            target.write_bytes(b"\xff\x00{" if damage == "garbage" else b'[{"record": 3}]')
+            target.write_bytes(b"\xff\x00{\n" if damage == "garbage" else b'[{"record": 3}]')
     html = rendered(copied)
     assert "<h2" in html
     if damage == "garbage" and name != "settings.json":
@@ -170,6 +178,20 @@ def test_what_lies_outside_of_the_folder_stays_outside(copied: Path, tmp_path: P
     assert "link.log" not in html
     assert f">{hostname}\n" not in html
     assert "lies outside" in html
+
+
+@pytest.mark.parametrize("wall_s", [0.2346, 0.0151, 1.0049999, 0.005, 7.12499, 0.3])
+@pytest.mark.parametrize("digits", [2, 3])
+def test_an_event_finds_the_result_that_it_tells_of(tmp_path: Path, wall_s: float, digits: int) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "spec.json").touch()
+    for k, time_s in enumerate((wall_s, wall_s + 0.02, wall_s + 1)):
+        step = StepResult("lint", Status.PASS, wall_s=time_s, detail=str(k))
+        (tmp_path / "store" / f"step-{k}.json").write_text(json.dumps(to_json(step)))
+    found = RunFolder(tmp_path).step("lint", round(wall_s, digits), "")
+    assert found is not None and found.detail == "0"
+    assert RunFolder(tmp_path).step("lint", wall_s + 0.5, "") is None
+    assert RunFolder(tmp_path).step("lint", wall_s, "logs/x.log") is None
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:

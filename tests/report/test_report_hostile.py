@@ -21,7 +21,9 @@ ATTACK = (
 STEERING = "\x1b[31mred\x1b]0;title\x07 \u202egnp.exe\u2066x\u2069 nul\x00 lone\ud800 bell\x07 back\x08"
 _RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _TEXTS = "html head meta title style body a header h1 p span dl div dt dd nav ul li main footer h2 h3 strong br"
-_OTHERS = "table thead tr th tbody td details summary pre code figure figcaption svg g text line rect polygon path circle"
+_OTHERS = (
+    "table thead tr th tbody td details summary pre code figure figcaption svg g text line rect polygon path circle"
+)
 ALLOWED = frozenset(f"{_TEXTS} {_OTHERS}".split())
 
 
@@ -53,6 +55,9 @@ def spoil(value: object, text: str) -> object:
             "log_path",
             "wave_path",
             "exit_reason",
+            "severity",
+            "grade",
+            "outcome",
             "next",
         )
         return {k: v if k in kept and isinstance(v, str) else spoil(v, text) for k, v in value.items()}

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import Browser
 
+from rtlagent.agent.from_c import compile_spec, hls_report, start_c_run
 from rtlagent.bench.exports import FORMATS, Finished
 from rtlagent.bench.html import MOST_TASKS, bench_page, write_bench_report, write_html
 from rtlagent.bench.record import Record
@@ -20,7 +21,9 @@ from rtlagent.bench.result import Result
 from rtlagent.bench.run_folder import About, RunFolder
 from rtlagent.bench.store import open_store
 from rtlagent.bench.tasks import Plan
-from rtlagent.types import Metrics, Status, Usage
+from rtlagent.config import Config, ToolConfig
+from rtlagent.report import write_report
+from rtlagent.types import Metrics, SourceFile, Spec, Status, Usage
 from rtlagent.workspace import Run
 
 PROGRAM = str(Path(sys.executable).parent / "rtlagent")
@@ -54,8 +57,21 @@ def words(html: str) -> str:
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", html)))
 
 
-def test_a_run_from_c_shows_its_loops_and_their_timetable(tmp_path: Path, browser: Browser) -> None:
-    path = compiled(tmp_path)
+def only_compiled(folder: Path, tools: ToolConfig) -> Path:
+    """Return the report of a run that ended as soon as the compiler had done its part."""
+    spec = Spec("dot", "", top="dot", c_source=SourceFile("dot.c", DOT))
+    run = start_c_run(spec, Config(tools=tools, runs_dir=folder))
+    result = compile_spec(spec, tools)
+    run.emit("started", run=run.id, spec="dot", model=None, top="dot")
+    run.write_json("report.json", {"name": "dot", "top": "dot", "hls": hls_report(spec, result)})
+    return write_report(run.folder, schematic=False)
+
+
+@pytest.mark.parametrize("judged", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_run_from_c_shows_its_loops_and_their_timetable(
+    judged: bool, tmp_path: Path, browser: Browser, tool_config: ToolConfig
+) -> None:
+    path = compiled(tmp_path) if judged else only_compiled(tmp_path, tool_config)
     html = path.read_text()
     loops = words(re.split(r"<h2 ", html.split('id="loops"', 1)[1])[0])
     assert "trip count" in loops and "limited by" in loops and "Estimated and measured" in loops
