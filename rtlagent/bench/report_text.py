@@ -69,6 +69,20 @@ def report_lines(plan: Plan, record: Record, figures: Figures) -> list[str]:
     return [*lines, "", *record_lines(plan, record, figures)]
 
 
+def corrected_lines(raw: Figures, corrected: Figures, left_out: Sequence[str]) -> list[str]:
+    """Return raw and corrected figures side by side; `left_out` are the problems that the errata call defective."""
+    rows = [(name, value, other[1]) for (name, value, _), other in zip(
+        figure_rows(raw), _padded(figure_rows(corrected), figure_rows(raw)), strict=True
+    )]  # fmt: skip
+    return [*aligned([("", "raw", "corrected"), *rows]), f"corrected: without {_names(left_out) or 'none'} (errata)"]
+
+
+def _padded(rows: list[tuple[str, str, str]], model: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Return rows in the order of `model`; what one side does not have is `-`."""
+    known = {row[0]: row for row in rows}
+    return [known.get(row[0], (row[0], "-", "")) for row in model]
+
+
 def record_lines(plan: Plan, record: Record, figures: Figures) -> list[str]:
     """Return what the figures rest on."""
     blind = "blind (hidden files out of reach until the answer was final)" if plan.blind else "NOT blind"

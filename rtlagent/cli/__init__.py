@@ -58,7 +58,7 @@ _COMMANDS = {
     "pnr": _Command("rtlagent.cli.tool_commands", "pnr", "Place and route, and find the highest clock frequency."),
     "equiv": _Command("rtlagent.cli.tool_commands", "equiv", "Tell whether two versions of a module are the same."),
     "grade": _Command("rtlagent.cli.grade", "grade", "Measure tests by the wrong designs that they catch."),
-    "bench": _Command("rtlagent.cli.bench", "bench_app", "Run, score and compare benchmark suites."),
+    "bench": _Command("rtlagent.cli.bench", "bench_app", "Run, score, audit and compare benchmark suites."),
     "report": _Command("rtlagent.cli.report", "report", "Write the HTML report of a run, finished or not."),
     "init": _Command("rtlagent.cli.init", "init", "Write the first spec of a project, after four questions."),
     "mcp": _Command("rtlagent.cli.mcp", "mcp", "Serve the tools to a coding agent over MCP."),

@@ -27,10 +27,10 @@ bench_app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     no_args_is_help=True,
-    help="""Run, score and compare benchmark suites.
+    help="""Run, score, audit and compare benchmark suites.
 
-    Exit codes: 0 done (score: every answer passed), 1 an answer did not pass, 2 wrong input, 3 limit reached, 4 errors
-    of tools or the endpoint.
+    Exit codes: 0 done (score: every answer passed; audit: no defect), 1 an answer did not pass, or a defect, 2 wrong
+    input, 3 limit reached, 4 errors of tools or the endpoint.
     """,
 )
 _FURTHER = ("bench_score", "bench_audit")
@@ -213,16 +213,43 @@ def resume(
 
 
 @bench_app.command("report", no_args_is_help=True)
-def report(run: RunName, db: Db = "", as_json: AsJson = False) -> None:
+def report(
+    run: RunName,
+    db: Db = "",
+    errata: Annotated[
+        Path | None,
+        typer.Option(
+            "--errata",
+            metavar="FILE",
+            help="From `bench audit`: corrected figures beside the raw ones.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Print the figures of a run, finished or not."""
+    from dataclasses import replace
+
+    from rtlagent.bench.errata import read_errata
     from rtlagent.bench.exports import as_json as to_text
-    from rtlagent.bench.report_text import report_lines
+    from rtlagent.bench.report_text import corrected_lines, report_lines
 
     finished = _finished(run, db)
-    if as_json:
-        print(to_text(finished), end="")
+    plan = finished.plan
+    known = None if errata is None else read_errata(errata, suite=plan.suite, data_sha256=plan.suite_sha256)
+    if known is None:
+        print(to_text(finished), end="") if as_json else _print(report_lines(plan, finished.record, finished.figures))
         return
-    _print(report_lines(finished.plan, finished.record, finished.figures))
+    left = tuple(n for n in plan.problems if n not in known.defective)
+    results = tuple(r for r in finished.results if r.problem not in known.defective)
+    corrected = replace(finished, plan=replace(plan, problems=left), results=results)
+    if as_json:
+        both = {"raw": json.loads(to_text(finished)), "corrected": json.loads(to_text(corrected)),
+                "left_out": sorted(known.defective)}  # fmt: skip
+        print(json.dumps(both))
+        return
+    lines = corrected_lines(finished.figures, corrected.figures, sorted(known.defective))
+    _print([*report_lines(plan, finished.record, finished.figures), "", *lines])
 
 
 @bench_app.command("compare", no_args_is_help=True)

@@ -13,7 +13,8 @@ import typer
 
 if TYPE_CHECKING:
     from rtlagent.bench.answers import Answers
-    from rtlagent.bench.scoring import Scored, ScoringJob, Summary
+    from rtlagent.bench.problem import Suite
+    from rtlagent.bench.scoring import Rate, Scored, ScoringJob, Summary
     from rtlagent.config import ToolConfig
 
 
@@ -82,6 +83,12 @@ def score(
     keep: Annotated[
         Path | None, typer.Option("--keep", metavar="DIR", help="Keep a log of each answer here.", show_default=False)
     ] = None,
+    errata: Annotated[
+        Path | None,
+        typer.Option(
+            "--errata", metavar="FILE", help="From `bench audit`: print a corrected rate, too.", show_default=False
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     sandbox: Annotated[
         _Sandbox | None,
@@ -91,7 +98,8 @@ def score(
     """Score answers that are written already, under a suite's hidden tests.
 
     A problem without an answer counts as not passed. An answer that fails where the suite's own design fails, too, is
-    told apart as a benchmark defect; the rate is printed with and without such problems.
+    told apart as a benchmark defect; the rate is printed with and without such problems. With --errata, problems that
+    an audit found defective are left out of a corrected rate and of the exit code.
 
     Exit codes: 0 every answer passed (but for benchmark defects), 1 one did not, 2 wrong input, 4 a tool broke.
 
@@ -117,6 +125,7 @@ def score(
                 raise UsageError(f"{path} has no problem {name!r}", hint=suggestion(name, known))
         problems = tuple(known[n] for n in dict.fromkeys(problem))
     names = [p.name for p in problems]
+    known_bad = _defective(errata, chosen, path)
     found = golden_answers(chosen, path, names) if answers is None else read_answers(answers, chosen, path, names)
     job = ScoringJob(chosen.name, path, _config(sandbox), simulator.value, keep)
     scored: list[Scored] = []
@@ -129,10 +138,17 @@ def score(
     order = {n: k for k, n in enumerate(names)}
     scored.sort(key=lambda s: (order[s.problem], s.sample))
     summary = summarize(scored)
+    corrected = None if known_bad is None else summarize([s for s in scored if s.problem not in known_bad]).all
     if as_json:
-        print(_as_json(job, chosen.data_sha256(path), scored, summary, found))
+        print(_as_json(job, chosen.data_sha256(path), scored, summary, found, corrected))
     else:
         _print_table(scored, summary, found)
+        if corrected is not None and known_bad is not None:
+            left_out = sorted(known_bad & {s.problem for s in scored})
+            _print_rate("corrected", corrected)
+            print(f"corrected: without {', '.join(left_out) or 'none'}, defective by {errata}")
+    scored = [s for s in scored if s.problem not in (known_bad or ())]
+    summary = summarize(scored)
     broke = any(s.score.status == "ERROR" and s.score.failure_class == "tool" for s in scored)
     failed = summary.valid.solved < summary.valid.problems or any(
         s.score.status != "PASS" for s in scored if s.problem not in summary.defects
@@ -182,7 +198,18 @@ def _config(sandbox: _Sandbox | None) -> ToolConfig:
     return load_config(flags={"sandbox": sandbox.value if sandbox else None}).tools
 
 
-def _as_json(job: ScoringJob, sha: str, scored: Sequence[Scored], summary: Summary, found: Answers) -> str:
+def _defective(errata: Path | None, chosen: Suite, path: Path) -> frozenset[str] | None:
+    """Return the problems that an errata file takes out; None: there is no such file."""
+    from rtlagent.bench.errata import read_errata
+
+    if errata is None:
+        return None
+    return read_errata(errata, suite=chosen.name, data_sha256=chosen.data_sha256(path)).defective
+
+
+def _as_json(
+    job: ScoringJob, sha: str, scored: Sequence[Scored], summary: Summary, found: Answers, corrected: Rate | None
+) -> str:
     from rtlagent.types import to_json
 
     return json.dumps(
@@ -192,6 +219,7 @@ def _as_json(job: ScoringJob, sha: str, scored: Sequence[Scored], summary: Summa
             "data_sha256": sha,
             "simulator": job.simulator,
             "summary": to_json(summary),
+            "corrected": to_json(corrected),
             "missing": list(found.missing),
             "unmatched": list(found.unmatched),
             "results": [to_json(s) for s in scored],

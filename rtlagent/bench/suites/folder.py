@@ -74,6 +74,11 @@ class Folder:
         key = digest([simulator, spec.top, [(t.path, t.sha256) for t in tests]])
         return blamed(score, files, self.golden(path, name), key=key, judge=judge, config=config)
 
+    def tests(self, path: Path, name: str) -> tuple[SourceFile, ...]:
+        """Return all files of `tests/`."""
+        folder = self._find(path, name) / _TESTS
+        return tuple(_files(folder)) if folder.is_dir() else ()
+
     def data_sha256(self, path: Path) -> str:
         """Return a digest of all files of the problems."""
         root = require_folder(self.name, path)
