@@ -43,10 +43,18 @@ def chosen_waves(folder: RunFolder, story: Story) -> tuple[tuple[Shown, ...], st
         wave = failing_wave(folder, story, failed[-1])
         if wave is not None:
             shown.append(Shown(f"Failing: attempt {failed[-1].number}", wave))
+        inside = _dumped(folder, story, failed[-1])
+        if inside is not None and (wave is None or inside.source != wave.source):
+            shown.append(Shown(f"Inside of the design: attempt {failed[-1].number}", inside))
     passing = _passing(folder, story, failed[-1] if failed else None)
     if passing is not None:
         shown.append(passing)
     return tuple(shown), "" if shown else _why_none(story, bool(failed))
+
+
+def _dumped(folder: RunFolder, story: Story, iteration: Iteration) -> Wave | None:
+    test = first_failing(iteration)
+    return dumped_wave(folder, test, story.spec) if test is not None else None
 
 
 def _passing(folder: RunFolder, story: Story, failed: Iteration | None) -> Shown | None:

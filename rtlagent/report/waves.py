@@ -15,11 +15,13 @@ from rtlagent.report.folder import RunFolder
 from rtlagent.report.story import Iteration
 from rtlagent.report.svg import CHAR, element, fit, label, picture
 from rtlagent.types import CycleScenario, Port, Spec, Status, TestResult, Trace
-from rtlagent.waveform import format_value, list_signals, samples
+from rtlagent.waveform import Samples, Signal, format_value, list_signals, samples
 
 _BEFORE, _AFTER = 6, 5
 """Cycles shown beside the first wrong one."""
 _MOST_LANES = 40
+_MOST_DUMPED = 24
+_MOST_DUMP_BYTES = 256 << 20
 _END_NS = 1e15
 """Later than any dump reaches."""
 _MOST_SCANNED = 300
@@ -194,54 +196,62 @@ def read_recorded(folder: RunFolder, oracle_sha: str, spec: Spec, iteration: Ite
 
 def dumped_wave(folder: RunFolder, test: TestResult, spec: Spec | None) -> Wave | None:
     """Return the window of a failing test's dump around its first fault; None: there is no dump to draw."""
-    if not test.wave_path:
+    path = folder.inside(test.wave_path) if test.wave_path else None
+    if path is None or not folder.holds(test.wave_path or ""):
         return None
-    path = folder.inside(test.wave_path)
-    if path is None:
+    if path.stat().st_size > _MOST_DUMP_BYTES:
+        folder.note(f"{test.wave_path} is larger than {_MOST_DUMP_BYTES >> 20} MiB and was not drawn")
         return None
     clock, edge = (spec.clock.port, spec.clock.edge) if spec is not None and spec.clock else ("ap_clk", "posedge")
+    at_ns = test.mismatches[0].time_ns if test.mismatches else _END_NS
     try:
         known = list_signals(path)
-        names = _interesting(spec, [s.name for s in known], [m.signal for m in test.mismatches])
-        has_clock = any(s.name.rpartition(".")[2] == clock for s in known)
-        at_ns = test.mismatches[0].time_ns if test.mismatches else _END_NS
-        cut = samples(
-            path,
-            names,
-            around_ns=at_ns,
-            cycles=_BEFORE + _AFTER,
-            clock=clock if has_clock else None,
-            edge=edge,
-        )
+        used = clock if any(_tail(s.name) == clock for s in known) else None
+        names = _interesting(spec, known, [m.signal for m in test.mismatches], used)
+        cut = samples(path, names, around_ns=at_ns, cycles=_BEFORE + _AFTER, clock=used, edge=edge)
     except (RtlagentError, OSError) as error:
         folder.note(f"{test.wave_path}: {error.message if isinstance(error, RtlagentError) else error}")
         return None
-    lanes = []
-    for k, signal in enumerate(cut.signals):
-        values = tuple(format_value(row[k], signal.width) if row[k] else "" for row in cut.bits)
-        kind = "output" if any(m.signal == signal.name.rpartition(".")[2] for m in test.mismatches) else "input"
-        lanes.append(Lane(signal.name, signal.width, values, kind))
-    axis = tuple(f"{t:g}" for t in cut.times_ns)
-    where = "before each clock edge" if has_clock else "after each change"
-    return Wave(
-        f"{test.name}, around {cut.times_ns[cut.mark]:g} ns",
-        f"{test.wave_path}: values {where}, time in ns",
-        axis,
-        tuple(lanes),
-        cut.mark if test.mismatches else None,
+    outputs = {p.name for p in spec.ports if p.direction == "output"} if spec is not None else set()
+    lanes = [
+        Lane(
+            _tail(signal.name),
+            signal.width,
+            tuple(format_value(row[k], signal.width) if row[k] else "" for row in cut.bits),
+            "output" if _tail(signal.name) in outputs else "input",
+            _wrong_columns(cut, _tail(signal.name), test),
+        )
+        for k, signal in enumerate(cut.signals)
+    ]
+    said = f"{test.wave_path}, values {'just before each edge of ' + used if used else 'after each change'}, time in ns"
+    mark = cut.mark if test.mismatches else None
+    title = f"{test.name}, around {cut.times_ns[cut.mark]:g} ns"
+    return Wave(title, said, tuple(f"{t:g}" for t in cut.times_ns), tuple(lanes), mark)
+
+
+def _tail(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _wrong_columns(cut: Samples, signal: str, test: TestResult) -> frozenset[int]:
+    """Return the columns at which a signal was found wrong: those nearest to the times of its mismatches."""
+    times = [m.time_ns for m in test.mismatches if m.signal == signal]
+    last = max(cut.times_ns)
+    return frozenset(
+        min(range(len(cut.times_ns)), key=lambda k: abs(cut.times_ns[k] - t)) for t in times if t <= last + 1
     )
 
 
-def _interesting(spec: Spec | None, names: Sequence[str], wrong: Sequence[str]) -> list[str]:
-    """Choose what to draw: the wrong signals and the ports, else the highest signals of the hierarchy."""
-    wanted = [*dict.fromkeys([*(p.name for p in spec.ports)] if spec is not None else []), *wrong]
-    found = [w for w in dict.fromkeys(wanted) if any(n.rpartition(".")[2] == w for n in names)]
-    if found:
-        return found[:_MOST_LANES]
-    unique: dict[str, str] = {}
-    for name in sorted(names, key=lambda n: n.count(".")):
-        unique.setdefault(name.rpartition(".")[2], name)
-    return list(unique.values())[: _MOST_LANES // 2]
+def _interesting(spec: Spec | None, known: Sequence[Signal], wrong: Sequence[str], clock: str | None) -> list[str]:
+    """Choose what to draw: the ports, the wrong signals, and what else is highest in the hierarchy."""
+    ports = [p.name for p in spec.ports] if spec is not None else []
+    highest: dict[str, str] = {}
+    for signal in sorted(known, key=lambda s: s.depth):
+        if signal.kind not in ("parameter", "localparam", "real"):
+            highest.setdefault(_tail(signal.name), signal.name)
+    wanted = [n for n in dict.fromkeys([*ports, *wrong]) if n in highest and n != clock]
+    others = [n for n in highest if n not in wanted and n != clock and not n.startswith("_")]
+    return [highest[n] for n in [*wanted[:_MOST_LANES], *others[: max(0, _MOST_DUMPED - len(wanted))]]]
 
 
 def first_failing(iteration: Iteration | None) -> TestResult | None:

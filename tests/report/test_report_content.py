@@ -51,6 +51,9 @@ def test_the_fault_and_its_repair_are_shown(repaired: Run) -> None:
     assert "Failing: attempt 1" in tests
     assert "Passing: the same window in attempt 2" in tests
     failing, passing = tests.split("Passing: the same window")
+    inside = failing.split("Inside of the design: attempt 1")[1]
+    assert ">rise_now</text>" in inside and ">prev</text>" in inside and 'class="bus bad"' in inside
+    assert ">clk</text>" not in inside
     assert "seen (expected)" in failing and 'class="bus bad"' in failing and 'class="mark"' in failing
     assert "seen (expected)" not in passing.split("</figure>")[0]
 
