@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from rtlagent.console import cost_text, figure, tokens_text
 from rtlagent.report.changes import FileChange, changes
 from rtlagent.report.folder import RunFolder
-from rtlagent.report.story import Iteration, Story
+from rtlagent.report.iterations import Iteration
+from rtlagent.report.story import Story
 from rtlagent.report.text import duration
 from rtlagent.report.wave_choice import failing_wave
-from rtlagent.report.waves import Wave
+from rtlagent.report.wave_drawing import Wave
 from rtlagent.types import SourceFile
 
 _MOST_WAVES = 12

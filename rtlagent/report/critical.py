@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rtlagent.errors import ToolError
 from rtlagent.report.folder import RunFolder
-from rtlagent.report.story import Iteration
+from rtlagent.report.iterations import Iteration
 from rtlagent.tools.netlist import Module, load
 from rtlagent.tools.timing_report import Hop, TimingPath, read_timing, signal_name
 from rtlagent.types import SourceFile, StepResult

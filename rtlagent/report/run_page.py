@@ -16,11 +16,12 @@ from rtlagent.report.critical import CriticalPath, read_critical_path
 from rtlagent.report.folder import RunFolder
 from rtlagent.report.gates import gate_summary
 from rtlagent.report.hls_page import HlsView, hls_view
+from rtlagent.report.iterations import Iteration
 from rtlagent.report.logs import Log, read_logs
 from rtlagent.report.mutants import Mutants, read_mutants
-from rtlagent.report.story import UNFINISHED, Iteration, Story
+from rtlagent.report.story import UNFINISHED, Story
 from rtlagent.report.structure import structure_html
-from rtlagent.report.test_rows import TestGroup, test_groups
+from rtlagent.report.tests_table import TestGroup, test_groups
 from rtlagent.report.text import duration
 from rtlagent.report.wave_choice import Shown, chosen_waves
 from rtlagent.types import Grade, SourceFile, StepResult

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rtlagent.report.folder import Event, RunFolder
+from rtlagent.report.iterations import Attempt, Iteration, best_of, entries, read_iterations, usage_of, verdict_of
 from rtlagent.types import (
     Clock,
     Diagnostic,
-    Grade,
     LoopReport,
     LoopSchedule,
     Metrics,
@@ -19,9 +18,6 @@ from rtlagent.types import (
     Requirements,
     RunRecord,
     Spec,
-    Status,
-    StepResult,
-    Unmet,
     Usage,
     Verdict,
 )
@@ -61,51 +57,6 @@ class _Evidence:
     checked_cycles: int = 0
     tool_versions: Mapping[str, str] = field(default_factory=dict)
     prompts_sha: str = ""
-
-
-@dataclass(frozen=True)
-class _Attempt:
-    """An entry of report.json's `attempts`."""
-
-    iteration: int
-    sha: str
-    parent: str = ""
-    step: str = ""
-    note: str = ""
-    score: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """One attempt at the design."""
-
-    number: int
-    sha: str
-    """Of its files; empty: not known."""
-    parent: str
-    steps: tuple[StepResult, ...] = ()
-    """In the order in which the gates ran."""
-    passed: bool | None = None
-    """None: it was not judged to the end."""
-    failed_at: str = ""
-    note: str = ""
-    metrics: Metrics = field(default_factory=Metrics)
-    unmet: tuple[Unmet, ...] = ()
-    tests: int = 0
-    tests_passed: int = 0
-    usage: Usage = field(default_factory=Usage)
-    """Spent since the attempt before it was judged."""
-    seconds: float | None = None
-    following: str = ""
-    """What was decided next."""
-    oracle_sha: str = ""
-    """What judged it; empty: not known."""
-    best: bool = False
-
-    @property
-    def failing(self) -> StepResult | None:
-        """The first gate that did not pass."""
-        return next((s for s in self.steps if s.status not in (Status.PASS, Status.SKIPPED)), None)
 
 
 @dataclass(frozen=True)
@@ -173,12 +124,12 @@ def read_story(folder: RunFolder) -> Story:
     ended = _ended(events)
     record = folder.record(RunRecord, report.get("record"), "report.json (record)")
     is_c = (isinstance(settings, dict) and "c" in settings) or (spec is not None and spec.c_source is not None)
-    attempts = [a for v in _list(report, "attempts") if (a := folder.record(_Attempt, v, "report.json (attempts)"))]
-    iterations = _iterations(folder, attempts, is_c=is_c)
+    attempts = [a for v in entries(report, "attempts") if (a := folder.record(Attempt, v, "report.json (attempts)"))]
+    iterations = read_iterations(folder, attempts, is_c=is_c)
     verdict = folder.record(Verdict, report.get("verdict"), "report.json (verdict)")
     outcome = record.exit_reason if record is not None and ended is not None else _outcome(events)
-    best = _best(iterations, verdict, outcome)
-    verdict = verdict or _verdict_of(best)
+    best = best_of(iterations, verdict, outcome)
+    verdict = verdict or verdict_of(best)
     oracle = next((e for e in reversed(events) if e["event"] == "oracle"), {})
     evidence = folder.record(_Evidence, report.get("evidence"), "report.json (evidence)") or _Evidence()
     talks = tuple(_talks(events))
@@ -202,7 +153,7 @@ def read_story(folder: RunFolder) -> Story:
         verdict=verdict,
         best=best,
         iterations=tuple(replace(i, best=i is best) for i in iterations),
-        assumptions=tuple(_assumptions(folder, _list(report, "assumptions") or _list(understood, "assumptions"))),
+        assumptions=tuple(_assumptions(folder, entries(report, "assumptions") or entries(understood, "assumptions"))),
         decisions=_texts(report, "decisions"),
         rulings=_texts(report, "rulings") or tuple(_rulings(events)),
         usage=record.usage if record is not None else sum((t.usage for t in talks), Usage()),
@@ -220,7 +171,7 @@ def read_story(folder: RunFolder) -> Story:
 
 def _completed(folder: RunFolder, spec: Spec, understood: Event) -> Spec:
     """Return the spec with the ports and the clock that the model found, where it names none."""
-    found = [folder.record(Port, p, "a port") for p in _list(understood, "ports")]
+    found = [folder.record(Port, p, "a port") for p in entries(understood, "ports")]
     clock = folder.record(Clock, understood.get("clock"), "the clock")
     ports = tuple(p for p in found if p is not None)
     widths = {p.name: p.width for p in ports}
@@ -228,13 +179,8 @@ def _completed(folder: RunFolder, spec: Spec, understood: Event) -> Spec:
     return replace(spec, ports=fixed or ports, clock=spec.clock or clock)
 
 
-def _list(value: Mapping[str, Any], key: str) -> list[Any]:
-    found = value.get(key)
-    return found if isinstance(found, list) else []
-
-
 def _texts(report: Mapping[str, Any], key: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(str(t) for t in row) for row in _list(report, key) if isinstance(row, list))
+    return tuple(tuple(str(t) for t in row) for row in entries(report, key) if isinstance(row, list))
 
 
 def _rulings(events: Sequence[Event]) -> Iterator[tuple[str, ...]]:
@@ -283,17 +229,11 @@ def _is_reply(event: Event) -> bool:
     return bool(event["event"] == "model_reply")
 
 
-def _usage(event: Event) -> Usage:
-    with suppress(TypeError, KeyError):
-        return Usage(**event["usage"])
-    return Usage(cost_usd=None)
-
-
 def _talks(events: Sequence[Event]) -> Iterator[Talk]:
     found: dict[str, list[Usage]] = {}
     for event in events:
         if _is_reply(event):
-            found.setdefault(str(event.get("purpose", "")), []).append(_usage(event))
+            found.setdefault(str(event.get("purpose", "")), []).append(usage_of(event))
     for purpose, usages in found.items():
         yield Talk(purpose, len(usages), sum(usages, Usage()))
 
@@ -321,162 +261,3 @@ def _remarks(events: Sequence[Event]) -> Iterator[tuple[float, str]]:
             yield event["time"] - start, f"model: {event.get('message', '')} ({event.get('purpose', '')})"
         elif event["event"] == "started" and number:
             yield event["time"] - start, "taken up again"
-
-
-# -- attempts ------------------------------------------------------------------------------------
-
-
-def _iterations(folder: RunFolder, attempts: Sequence[_Attempt], *, is_c: bool) -> tuple[Iteration, ...]:
-    found = list(_of_compilations(folder) if is_c else _of_judgements(folder))
-    by_number = {i.number: i for i in found}
-    for attempt in attempts:
-        known = by_number.get(attempt.iteration) or Iteration(attempt.iteration, attempt.sha, attempt.parent)
-        # No gate may have failed, and the figures not be what was required: of C, the score says so.
-        whole = attempt.score[:1] == (1.0,) if is_c else not attempt.step
-        passed = known.passed if known.passed is not None else whole
-        by_number[attempt.iteration] = replace(
-            known,
-            sha=attempt.sha or known.sha,
-            parent=attempt.parent or known.parent,
-            failed_at=attempt.step or known.failed_at,
-            note=attempt.note or known.note,
-            passed=passed,
-        )
-    return tuple(by_number[n] for n in sorted(by_number))
-
-
-def _of_judgements(folder: RunFolder) -> Iterator[Iteration]:
-    """Yield the attempts of a model; one that was judged twice, as it happens after a kill, counts once."""
-    found: dict[int, Iteration] = {}
-    current: Iteration | None = None
-    spent, oracle = Usage(), ""
-    steps: list[StepResult] = []
-    begun: float | None = None
-    for event in folder.events:
-        match event["event"]:
-            case "model_reply":
-                spent += _usage(event)
-            case "oracle":
-                oracle = str(event.get("sha", ""))
-            case "judging":
-                current = Iteration(_number(event), str(event.get("sha", "")), "", usage=spent, oracle_sha=oracle)
-                steps, begun = [], event["time"]
-                found.setdefault(current.number, current)
-            case "step" if current is not None:
-                steps.append(_step(folder, event, log=event.get("log_path")))
-                if found[current.number].passed is None:
-                    found[current.number] = replace(current, steps=tuple(steps))
-            case "iteration":
-                judged = _judged(folder, event, current, tuple(steps), spent)
-                if judged is not None:
-                    seconds = event["time"] - begun if begun is not None else None
-                    found[judged.number] = replace(judged, seconds=seconds, oracle_sha=oracle)
-                current, spent = None, Usage()
-            case "decision" if found:
-                last = max(found)
-                following = f"{event.get('next', '')} {event.get('reason', '')}".strip()
-                found[last] = replace(found[last], following=following)
-    yield from found.values()
-
-
-def _judged(
-    folder: RunFolder, event: Event, current: Iteration | None, steps: tuple[StepResult, ...], spent: Usage
-) -> Iteration | None:
-    attempt = folder.record(_Attempt, event.get("attempt"), "an attempt in events.jsonl")
-    verdict = event.get("verdict")
-    if attempt is None or not isinstance(verdict, dict):
-        return None
-    unmet = [folder.record(Unmet, u, "an unmet requirement") for u in _list(verdict, "unmet")]
-    return Iteration(
-        attempt.iteration,
-        attempt.sha,
-        attempt.parent,
-        steps=steps if current is not None else (),
-        passed=verdict.get("passed") is True,
-        failed_at=attempt.step,
-        note=attempt.note,
-        metrics=folder.record(Metrics, verdict.get("metrics"), "an attempt's figures") or Metrics(),
-        unmet=tuple(u for u in unmet if u is not None),
-        tests=int(verdict.get("tests") or 0),
-        tests_passed=int(verdict.get("tests_passed") or 0),
-        usage=spent,
-    )
-
-
-def _of_compilations(folder: RunFolder) -> Iterator[Iteration]:
-    """Yield the attempts of the compiler, with what the gates said; a session starts to count anew."""
-    found: dict[int, Iteration] = {}
-    number = 0
-    for event in folder.events:
-        match event["event"]:
-            case "started":
-                number = 0
-            case "compiled":
-                number += 1
-                found[number] = Iteration(number, "", "")
-            case "gate" if number:
-                found[number] = _with_gate(folder, found[number], event)
-    yield from found.values()
-
-
-def _with_gate(folder: RunFolder, iteration: Iteration, event: Event) -> Iteration:
-    log = str(event.get("log") or "")
-    steps = (*iteration.steps, _step(folder, event, log=log))
-    sha = iteration.sha or (folder.sha_of(log.split("/")[1]) if log.count("/") > 1 else "")
-    failing = next((s.step for s in steps if s.status not in (Status.PASS, Status.SKIPPED)), "")
-    return replace(
-        iteration,
-        sha=sha,
-        steps=steps,
-        failed_at=failing,
-        passed=False if failing else iteration.passed,
-        metrics=Verdict(False, Grade.NONE, steps).metrics,
-        tests=sum(len(s.tests) for s in steps),
-        tests_passed=sum(t.status is Status.PASS for s in steps for t in s.tests),
-        seconds=(iteration.seconds or 0.0) + steps[-1].wall_s,
-    )
-
-
-def _number(event: Event) -> int:
-    value = event.get("iteration")
-    return value if isinstance(value, int) else 0
-
-
-def _step(folder: RunFolder, event: Event, *, log: object) -> StepResult:
-    """Return the step that an event tells of, as a whole if its result was kept."""
-    name, wall_s = str(event.get("step", "")), event.get("wall_s")
-    seconds = float(wall_s) if isinstance(wall_s, int | float) else 0.0
-    log_path = str(log) if log else None
-    kept = folder.step(name, seconds, log_path or "")
-    if kept is not None:
-        return kept
-    status = str(event.get("status", ""))
-    return StepResult(
-        name,
-        Status(status) if status in Status.__members__ else Status.ERROR,
-        argv=tuple(str(a) for a in _list(event, "argv")),
-        log_path=log_path,
-        wall_s=seconds,
-        tool_version=str(event.get("tool_version", "")),
-    )
-
-
-def _best(iterations: Sequence[Iteration], verdict: Verdict | None, outcome: str) -> Iteration | None:
-    """Return the attempt that report.json's verdict is of; without one, the one that came furthest."""
-    if not iterations:
-        return None
-    if verdict is not None:
-        kept = [s.log_path for s in verdict.steps if s.log_path]
-        own = [i for i in iterations if kept and any(s.log_path in kept for s in i.steps)]
-        if own:
-            return own[-1]
-        if outcome == "pass":
-            return iterations[-1]
-    return max(iterations, key=lambda i: (i.passed is True, sum(s.passed for s in i.steps), i.tests_passed, i.number))
-
-
-def _verdict_of(best: Iteration | None) -> Verdict | None:
-    """Return what the events tell of a verdict that no report holds."""
-    if best is None or not best.steps:
-        return None
-    return Verdict(best.passed is True, Grade.NONE, best.steps, best.unmet, "the run has not ended")

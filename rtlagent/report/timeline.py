@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from rtlagent.console import GATES
-from rtlagent.report.story import Iteration
+from rtlagent.report.iterations import Iteration
 from rtlagent.report.svg import element, group, label, picture
 from rtlagent.types import Status
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rtlagent.report.folder import RunFolder
-from rtlagent.report.story import Iteration, Story
-from rtlagent.report.waves import Wave, dumped_wave, first_failing, read_recorded
+from rtlagent.report.iterations import Iteration
+from rtlagent.report.story import Story
+from rtlagent.report.wave_drawing import Wave
+from rtlagent.report.waves import dumped_wave, first_failing, read_recorded
 from rtlagent.types import Status
 
 

@@ -9,8 +9,9 @@ import pytest
 from rtlagent.errors import ToolError
 from rtlagent.report import gantt, timeline
 from rtlagent.report.changes import change_at, changes
-from rtlagent.report.story import Iteration
-from rtlagent.report.waves import Lane, Recorded, Wave
+from rtlagent.report.iterations import Iteration
+from rtlagent.report.wave_drawing import Lane, Wave
+from rtlagent.report.waves import Recorded
 from rtlagent.tools.mutants import Mutant
 from rtlagent.tools.netlistsvg import draw, find_netlistsvg, take_shapes
 from rtlagent.types import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rtlagent.report.story import Iteration
+from rtlagent.report.iterations import Iteration
 from rtlagent.report.text import clip
 from rtlagent.types import Status, StepResult, TestResult
 
