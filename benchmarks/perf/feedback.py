@@ -26,6 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rtlagent.config import ToolConfig, resource_dir
+from rtlagent.gates import Bench, Verifier
 from rtlagent.tools.golden import record_trace
 from rtlagent.tools.simulation_job import cocotb_package
 from rtlagent.tools.verilator_runtime import verilator_root
@@ -42,7 +43,6 @@ from rtlagent.types import (
     Trace,
     to_json,
 )
-from rtlagent.verify import Bench, Verifier
 
 RTL = """\
 module fifo (

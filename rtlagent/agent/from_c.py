@@ -269,7 +269,7 @@ class CRun:
             margin, compiled = tighter, None
 
     def _verdict(self, spec: Spec, settings: CSettings, compiled: HlsResult) -> Verdict:
-        from rtlagent.verify import Bench, Verifier
+        from rtlagent.gates import Bench, Verifier
 
         candidate = Candidate((compiled.design,), origin="hls")
         self.run.store_files(candidate.files, candidate.sha256)

@@ -19,9 +19,9 @@ from rtlagent.agent.session import Session, Talk
 from rtlagent.agent.state import Attempt, LoopState
 from rtlagent.agent.understanding import Understanding, read_understanding
 from rtlagent.errors import ModelReplyError, PromptTooLongError, ToolError
+from rtlagent.gates import RTL_SUFFIXES, Bench, Verifier
 from rtlagent.tools.diagnostics import prompt_text
 from rtlagent.types import Candidate, SourceFile, Spec, Status, StepResult, Verdict, from_json, to_json
-from rtlagent.verify import RTL_SUFFIXES, Bench, Verifier
 
 _MAX_DETAIL = 2 * failure.MAX_DETAIL_CHARS
 """Only a backstop: the texts are cut where they are made."""

@@ -26,8 +26,8 @@ _SEED = 1
 
 def verify(request: requests.Verify, site: Site) -> Reply:
     """Put a design through every gate of its spec."""
+    from rtlagent.gates import Bench, Verifier
     from rtlagent.tools.scratch import scratch_folder
-    from rtlagent.verify import Bench, Verifier
 
     spec = _spec(request.spec, site)
     if spec.c_source is not None:

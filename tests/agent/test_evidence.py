@@ -13,10 +13,10 @@ from rtlagent.agent.prompts import Prompts
 from rtlagent.agent.replies import read_design, read_python
 from rtlagent.agent.session import Session, Settings
 from rtlagent.config import ToolConfig
+from rtlagent.gates import Bench, Verifier
 from rtlagent.spec import load_spec
 from rtlagent.tools.golden import record_trace
 from rtlagent.types import Candidate, Clock, Port, Reset, Spec, Verdict
-from rtlagent.verify import Bench, Verifier
 from rtlagent.workspace import Run
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "edge_detector"

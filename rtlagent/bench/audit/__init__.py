@@ -42,7 +42,7 @@ __all__ = ["AuditJob", "Finding", "Mutation", "ProblemAudit", "Run", "audit"]
 
 GOOD_SHARE = 0.95
 """Of the mutants; a test that kills fewer is called weak. Our judgement."""
-_VERSION = 1
+_VERSION = 2
 """Of the rules: records of another version are made anew."""
 SIMULATORS_HERE = ("icarus", "verilator")
 _EQUIVALENCE_DEPTH = 20
@@ -177,7 +177,8 @@ class _Audit:
         elif not passes:
             what = "times out under" if usual is not None and usual.status is Status.TIMEOUT else "does not pass"
             told = _why(usual) if usual is not None else self.runs[-1].message
-            self._find(GOLDEN, DEFECT, f"the golden design {what} its own test: {told}")
+            where = f" ({', '.join(usual.tool_versions)})" if usual is not None and usual.tool_versions else ""
+            self._find(GOLDEN, DEFECT, f"the golden design {what} its own test{where}: {told}")
         if bad and len(bad) < len(known):
             for name, score in bad.items():
                 others = ", ".join(sorted(set(known) - set(bad)))

@@ -7,6 +7,7 @@ import pytest
 
 from rtlagent.config import ToolConfig
 from rtlagent.conformance import find_unmet
+from rtlagent.gates import Bench, Verifier
 from rtlagent.grading import grade_evidence
 from rtlagent.tools.golden import record_trace
 from rtlagent.tools.toolchain import tool_versions
@@ -26,7 +27,6 @@ from rtlagent.types import (
     Trace,
     Unmet,
 )
-from rtlagent.verify import Bench, Verifier
 
 GOLDEN = """\
 class Golden:
@@ -314,7 +314,7 @@ def test_other_tools_judge_anew(verifier: Verifier, monkeypatch: pytest.MonkeyPa
     judged(design(), SPEC)
     assert set(verifier.store.iterdir()) == before
     other = ("verilator 99", *tool_versions()[1:])
-    for module in ("verify", "grading"):
+    for module in ("gates", "grading"):
         monkeypatch.setattr(f"rtlagent.{module}.tool_versions", lambda: other)
     judged(design(), SPEC)
     assert len(set(verifier.store.iterdir())) == 2 * len(before)
