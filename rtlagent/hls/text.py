@@ -60,7 +60,7 @@ _SIGNED_FROM = 16
 
 def dump(module: Module, *, places: bool = False) -> str:
     """Return the module as text; with `places`, each operation's source line too."""
-    head = _attributes(module, skip={"top", "functions", "memories", "streams"})
+    head = _attributes(module, skip={"top", "functions", "memories", "streams", "queues", "inlined"})
     lines = [f"module top={module.top.name}{head}"]
     lines += [_memory_text(m) for m in module.memories]
     lines += [_stream_text(s) for s in module.streams]

@@ -152,6 +152,91 @@ void top(const unsigned in[N], unsigned out[N]) {
   join(s, b, out);
 }
 """
+STATIC_STREAMS = """\
+#include "hls_stream.h"
+static void load(const unsigned *in, hls::stream<unsigned> &s, int size) {
+  for (int i = 0; i < size; i++) s << in[i];
+}
+static void add(hls::stream<unsigned> &a, hls::stream<unsigned> &b, hls::stream<unsigned> &o, int size) {
+  for (int i = 0; i < size; i++) o << (a.read() + b.read());
+}
+static void store(unsigned *out, hls::stream<unsigned> &s, int size) {
+  for (int i = 0; i < size; i++) out[i] = s.read();
+}
+extern "C" {
+void top(const unsigned in1[64], const unsigned in2[64], unsigned out[64], int size) {
+  static hls::stream<unsigned> s1("one");
+  static hls::stream<unsigned> s2("two");
+  static hls::stream<unsigned> o("sum");
+#pragma HLS dataflow
+  load(in1, s1, size);
+  load(in2, s2, size);
+  add(s1, s2, o, size);
+  store(out, o, size);
+}
+}
+int main() {
+  static unsigned a[64], b[64], c[64];
+  int bad = 0;
+  for (int n = 0; n <= 64; n += 16) {
+    for (int i = 0; i < 64; i++) { a[i] = i * 77 + n; b[i] = i * 3; c[i] = 0; }
+    top(a, b, c, n);
+    for (int i = 0; i < n; i++) bad += c[i] != a[i] + b[i];
+  }
+  return bad;
+}
+"""
+ARRAY_OF_STREAMS = """\
+#include "hls_stream.h"
+template <int N, typename T> static void deal(const T x[N], hls::stream<T> s[2]) {
+  for (int i = 0; i < N; i++) { if (i & 1) s[1].write(x[i]); else s[0].write(x[i]); }
+}
+template <int N, typename T> static void scale(hls::stream<T> &in, hls::stream<T> &out, T k) {
+  for (int i = 0; i < N / 2; i++) out.write(in.read() * k);
+}
+template <int N, typename T> static void merge(hls::stream<T> &a, hls::stream<T> &b, T y[N]) {
+  for (int i = 0; i < N / 2; i++) { y[2 * i] = a.read(); y[2 * i + 1] = b.read(); }
+}
+void top(const unsigned x[16], unsigned y[16], unsigned k) {
+#pragma HLS DATAFLOW
+  hls::stream<unsigned> s[2], t0, t1;
+#pragma HLS STREAM variable=s depth=4
+  deal<16, unsigned>(x, s);
+  scale<16, unsigned>(s[0], t0, k);
+  scale<16, unsigned>(s[1], t1, k + 1);
+  merge<16, unsigned>(t0, t1, y);
+}
+"""
+STRUCTURES = """\
+typedef struct { short re, im; } cplx;
+static const short coef[4] = {3, -1, 7, 2};
+static void fetch(const cplx src[64], int t, cplx buf[16]) { for (int i = 0; i < 16; i++) buf[i] = src[t * 16 + i]; }
+static void filter(const cplx buf[16], cplx res[16]) {
+  for (int i = 0; i < 16; i++) {
+    int r = 0, m = 0;
+    for (int k = 0; k < 4; k++) {
+      int j = i - k < 0 ? 0 : i - k;
+      r += coef[k] * buf[j].re;
+      m += coef[k] * buf[j].im;
+    }
+    res[i].re = r >> 3;
+    res[i].im = m >> 3;
+  }
+}
+static void put(const cplx res[16], int t, cplx dst[64], int *count) {
+  for (int i = 0; i < 16; i++) dst[t * 16 + i] = res[i];
+  *count = t + 1;
+}
+void top(const cplx src[64], cplx dst[64], int *count) {
+  tiles: for (int t = 0; t < 4; t++) {
+#pragma HLS DATAFLOW
+    cplx buf[16], res[16];
+    fetch(src, t, buf);
+    filter(buf, res);
+    put(res, t, dst, count);
+  }
+}
+"""
 _BUS = "#pragma HLS interface s_axilite port=return\n#pragma HLS interface s_axilite port=k\n"
 ON_A_BUS = PING_PONG.replace("out[256]) {\n", f"out[256], int k) {{\n{_BUS}").replace(
     "store(b, n,", "store(b, n ^ (k & 7),"
@@ -224,8 +309,24 @@ def test_streams_become_fifos(tool_config: ToolConfig) -> None:
 @pytest.mark.parametrize("target", ["ecp5", "xc7"])
 @pytest.mark.parametrize(
     "text",
-    [SCALARS, TURNS_COUNTED_BY_DATA, STREAM_WITH_AN_END, WAYS_THAT_MEET],
-    ids=["scalars", "turns counted by data", "stream with an end", "ways that meet"],
+    [
+        SCALARS,
+        TURNS_COUNTED_BY_DATA,
+        STREAM_WITH_AN_END,
+        WAYS_THAT_MEET,
+        STATIC_STREAMS,
+        ARRAY_OF_STREAMS,
+        STRUCTURES,
+    ],
+    ids=[
+        "scalars",
+        "turns counted by data",
+        "stream with an end",
+        "ways that meet",
+        "static streams",
+        "array of streams",
+        "structures",
+    ],
 )
 def test_programs_do_what_the_c_does(text: str, target: str, tool_config: ToolConfig) -> None:
     found = run(text, tool_config, target)
@@ -244,6 +345,17 @@ def test_control_on_a_bus(tool_config: ToolConfig) -> None:
     assert found.status is Status.PASS, found.detail
     assert "run at the same time" in found.told
     assert any(r.name == "AP_CTRL" for r in found.result.interface.registers)
+
+
+def test_dumps_go_with_dataflow(tool_config: ToolConfig) -> None:
+    source = SourceFile("k.cpp", STREAMS)
+
+    def clang(code: str, lang: str, arguments: tuple[str, ...]) -> str:
+        return emit_llvm(code, lang, arguments, path=source.path, config=tool_config)
+
+    assert "function top" in compile_c(source, HlsOptions(top="top", dump_after="frontend"), clang).dump
+    parts = compile_c(source, HlsOptions(top="top", dump_after="split_calls"), clang).dump
+    assert "module top=top_load" in parts and "module top=top_store" in parts
 
 
 REFUSALS = {

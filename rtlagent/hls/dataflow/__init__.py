@@ -13,6 +13,7 @@ from __future__ import annotations
 from rtlagent.hls.analysis.loops import find_loops
 from rtlagent.hls.dataflow.canonical import Plan, analyse
 from rtlagent.hls.dataflow.outline import Outlined, outline
+from rtlagent.hls.dataflow.queues import drop_guards
 from rtlagent.hls.dataflow.regions import Refusal, find_regions
 from rtlagent.hls.dataflow.scopes import Scopes
 from rtlagent.hls.ir import Function, Module
@@ -46,6 +47,7 @@ def split(
     """
     found: list[Outlined] = []
     if module.inlined or any(_asks(f) for f in module.functions):
+        drop_guards(module)
         for function in module.functions:
             _part_loops(function)
     scopes = Scopes(text, path)

@@ -32,7 +32,7 @@ class _Edge:
     capacity: int
     """Turns that the source may be ahead."""
     stream: bool
-    """The sink begins with the source."""
+    """The sink begins with the source, and may end before it when nothing comes."""
     delay: int = 0
     """Cycles after the source's end."""
 
@@ -93,15 +93,12 @@ def _last_end(parts: list[Part], cycles: list[int], edges: list[_Edge], trips: i
     for turn in range(min(trips, _EXACT_TURNS)):
         for part, length in zip(parts, cycles, strict=True):
             begin = turns.of(part, turn - 1)
-            end = 0
             for edge in edges:
                 if edge.sink is part and not edge.stream:
                     begin = max(begin, turns.of(edge.source, turn) + edge.delay)
-                elif edge.sink is part:
-                    end = max(end, turns.of(edge.source, turn) + 1)
                 elif edge.source is part and turn >= edge.capacity:
                     begin = max(begin, turns.of(edge.sink, turn - edge.capacity))
-            turns.ends[part].append(max(end, begin + length))
+            turns.ends[part].append(begin + length)
     ends = [max(found[n] for found in turns.ends.values()) for n in range(min(trips, _EXACT_TURNS))]
     if not ends:
         return 1

@@ -7,8 +7,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rtlagent.hls.dataflow.regions import Part, Refusal
-from rtlagent.hls.ir import Block, Const, Function, Memory, Op, Opcode, Queue, Stream, Value
+from rtlagent.hls.ir import (
+    Block,
+    Branch,
+    Const,
+    Function,
+    Jump,
+    Memory,
+    MemoryKind,
+    Module,
+    Op,
+    Opcode,
+    Queue,
+    Stream,
+    Value,
+    predecessors,
+)
 
 
 def is_opening(op: Op, queue: Queue) -> bool:
@@ -77,3 +94,55 @@ def drop_openings(blocks: list[Block], queue: Queue) -> None:
     """Remove what makes a queue empty."""
     for block in blocks:
         block.ops = [op for op in block.ops if not is_opening(op, queue)]
+
+
+def drop_guards(module: Module) -> None:
+    """Remove what makes `static` streams empty in the first call: they start empty.
+
+    ```
+    %g = load 8 made[0];  branch %g == 0, first, on      first: store s_head[0] = 0;  store made[0] = 1;  jump on
+    ```
+    """
+    static = {m for q in module.queues for m in (q.head, q.tail) if m.kind is MemoryKind.STATIC}
+    for function in module.functions:
+        sources = predecessors(function)
+        for block in function.blocks:
+            guarded = _guarded(block, sources, static)
+            if guarded is None:
+                continue
+            chain, condition, load = guarded
+            assert isinstance(block.terminator, Branch)
+            block.terminator = Jump(block.terminator.other)
+            block.ops = [op for op in block.ops if op not in (condition, load)]
+            function.blocks = [b for b in function.blocks if b not in chain]
+            module.inlined = [i for i in module.inlined if i.first not in chain]
+    used = {op.memory for f in module.functions for b in f.blocks for op in b.ops}
+    guards = [m for m in module.memories if m not in used and m.kind is MemoryKind.STATIC and m not in static]
+    module.memories = [m for m in module.memories if m not in guards or any(m is q.items for q in module.queues)]
+
+
+def _guarded(
+    block: Block, sources: Mapping[Block, list[Block]], static: set[Memory]
+) -> tuple[list[Block], Op, Op] | None:
+    """Return the blocks that run once only to open static streams, with the condition and the load that ask for it."""
+    end = block.terminator
+    if not isinstance(end, Branch) or not isinstance(end.condition, Op) or end.condition.opcode is not Opcode.EQ:
+        return None
+    condition = end.condition
+    load, zero = condition.args
+    if not isinstance(load, Op) or load.opcode is not Opcode.LOAD or not isinstance(zero, Const) or zero.value:
+        return None
+    if end.other.phis or load not in block.ops or condition not in block.ops:
+        return None
+    chain: list[Block] = []
+    before, here = block, end.then
+    while here is not end.other:
+        jump = here.terminator
+        if sources[here] != [before] or here.phis or not isinstance(jump, Jump):
+            return None
+        chain.append(here)
+        before, here = here, jump.target
+    ops = [op for b in chain for op in b.ops]
+    opened = {op.memory for op in ops if op.opcode is Opcode.STORE and isinstance(op.args[0], Const)}
+    known = len(opened) > 1 and load.memory in opened and opened - {load.memory} <= static
+    return (chain, condition, load) if known and all(op.opcode is Opcode.STORE for op in ops) else None

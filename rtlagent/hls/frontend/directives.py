@@ -134,6 +134,7 @@ class Directives:
             function.latency_min, function.latency_max = pragma.number_of("min"), pragma.number_of("max")
         elif pragma.kind == "dataflow":
             function.dataflow = True
+            function.place = function.place or pragma.place
         elif pragma.kind != "loop_flatten" or "off" not in pragma.options:
             self._ignore(pragma, "it is not inside a loop")
 

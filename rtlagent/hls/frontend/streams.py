@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from rtlagent.hls.frontend.llvm_module import Instruction, Operand
 from rtlagent.hls.frontend.objects import Object
 from rtlagent.hls.frontend.operands import Operands
+from rtlagent.hls.frontend.reach import Reach
 from rtlagent.hls.frontend.steps import constant_of
 from rtlagent.hls.ir import Const, Memory, MemoryKind, Op, Opcode, Stream, Value
 
@@ -69,6 +70,9 @@ def lower_stream_call(f: Operands, streams: Streams, ins: Instruction) -> None:
     if pointer is None:
         return
     reach = pointer.targets[pointer.objects[0]]
+    if what == "open" and len(pointer.targets) == 1 and not reach.is_constant:
+        _open_all(f, streams, ins, pointer.objects[0], reach)
+        return
     if len(pointer.targets) > 1 or not reach.is_constant:
         f.fail("which stream this is only shows at run time", "use the stream itself, not one of several")
     thing = pointer.objects[0]
@@ -77,6 +81,15 @@ def lower_stream_call(f: Operands, streams: Streams, ins: Instruction) -> None:
         _Port(f, streams, thing).call(what, ins, arguments, width)
     else:
         _Queued(f, streams, thing, reach.start).call(what, ins, arguments, (width, depth))
+
+
+def _open_all(f: Operands, streams: Streams, ins: Instruction, thing: Object, reach: Reach) -> None:
+    """Open every stream of an array: its elements are made in a loop, one after the other, before any is used."""
+    *arguments, _ = ins.operands
+    width, depth = 8 * (constant_of(arguments[1]) or 0), constant_of(arguments[2]) or 0
+    if thing.kind is not MemoryKind.PARAM:
+        for at in range(reach.start % reach.unit, thing.size, reach.unit):
+            _Queued(f, streams, thing, at).call("open", ins, arguments, (width, depth))
 
 
 def _split(f: Operands, value: Value) -> list[Value]:
