@@ -125,6 +125,19 @@ def test_each_kind_of_finding(
     assert one["valid"] is (severity == "doubt")
 
 
+def test_files_that_the_model_sees_belong_to_the_prompt(root: Path) -> None:
+    problem(
+        root,
+        "one",
+        spec=SPEC.replace("output p the parity", "see ports.v for the parity").replace(
+            "---\nA", "context: [ports.v]\n---\nA"
+        ),
+    )
+    (root / "one/ports.v").write_text("// output p: the parity\n")
+    _, found = audited(root, "--mutants", "0")
+    assert kinds(found["one"]) == []
+
+
 @pytest.mark.slow
 def test_simulators_that_differ(root: Path) -> None:
     problem(root, "one", bench=BREAK)

@@ -42,7 +42,7 @@ __all__ = ["AuditJob", "Finding", "Mutation", "ProblemAudit", "Run", "audit"]
 
 GOOD_SHARE = 0.95
 """Of the mutants; a test that kills fewer is called weak. Our judgement."""
-_VERSION = 2
+_VERSION = 3
 """Of the rules: records of another version are made anew."""
 SIMULATORS_HERE = ("icarus", "verilator")
 _EQUIVALENCE_DEPTH = 20
@@ -137,9 +137,10 @@ class _Audit:
             return None
         module = self._module(golden)
         if module is not None:
-            self.findings += port_findings(self.problem.spec_text, module.ports)
+            seen = "\n".join([self.problem.spec_text, *(f.text for f in self.problem.context)])
+            self.findings += port_findings(seen, module.ports)
             tests = _hidden_files(self.suite, self.job.path, self.problem.name)
-            self.findings += unstated_findings(self.problem.spec_text, module.name, module.ports, tests)
+            self.findings += unstated_findings(seen, module.name, module.ports, tests)
             self._trivial(module)
         return self._mutants(golden, module.name) if passes and module is not None and self.job.mutants else None
 
