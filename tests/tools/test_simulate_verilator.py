@@ -168,6 +168,31 @@ endmodule
 """
 
 
+def test_mismatches_that_are_counted_in_nested_loops_are_not_forgotten(tool_config: ToolConfig) -> None:
+    bench = """module tb;
+  reg [1:0] a, b;
+  wire [1:0] q;
+  integer i, j, wrong;
+  gate dut (.a(a), .b(b), .q(q));
+  initial begin
+    wrong = 0;
+    for (i = 0; i < 4; i = i + 1)
+      for (j = 0; j < 4; j = j + 1) begin
+        a = i; b = j;
+        #1 if (q !== (a & b)) wrong = wrong + 1;
+      end
+    if (wrong == 0) $display("PASS"); else $display("FAIL: %0d wrong", wrong);
+    $finish;
+  end
+endmodule
+"""
+    gate = "module gate (input [1:0] a, b, output [1:0] q);\n  assign q = a | b;\nendmodule\n"
+    tests = [TestFile(SourceFile("tb.v", bench), TestKind.SYSTEMVERILOG)]
+    step = simulate([SourceFile("gate.v", gate)], tests, top="gate", simulator="verilator", config=tool_config)
+    assert step.status is Status.FAIL
+    assert "12 wrong" in step.detail
+
+
 def test_testbenches_that_drive_with_nonblocking_assignments_do_not_race(tool_config: ToolConfig) -> None:
     racy = TestFile(SourceFile("tb/tb.sv", RACY), TestKind.SYSTEMVERILOG)
     for simulator in ("icarus", "verilator"):
