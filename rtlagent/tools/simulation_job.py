@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import secrets
 import shlex
+import signal
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ WAVE_FILE = "rtlagent_dump.vcd"
 _VERILOG = frozenset((".v", ".sv"))
 _HEADER = frozenset((".vh", ".svh", ".h", ".inc"))
 _PYTHON = frozenset((".py", ".pyc", ".pyd", ".pth", ".so"))
+_SIGNALLED = 128
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 
 
@@ -192,12 +194,15 @@ def execute(
     done = sandbox.run(["/bin/sh", "-c", script], work=job.folder, config=config, env=env, readonly=readonly)
     build_log, _, rest = done.stderr.partition(f"{mark} build ")
     text = _read(results)
+    build_rc, run_rc = _leading_int(rest), _leading_int(rest.partition(f"{mark} run ")[2])
+    # The shell outlives a program that the kernel stopped, and ends well.
+    stopped = _SIGNALLED + signal.SIGXCPU in (build_rc, run_rc)
     return Outcome(
-        build_rc=_leading_int(rest),
+        build_rc=build_rc,
         build_log=_tidy(build_log, job, mark),
-        run_rc=_leading_int(rest.partition(f"{mark} run ")[2]),
+        run_rc=run_rc,
         output=_tidy(done.stdout, job, mark),
-        limit=done.limit,
+        limit=done.limit or ("cpu" if stopped else None),
         wall_s=done.wall_s,
         results_xml=None if text is None else _tidy(text, job, mark),
         cocotb_ended=end.is_file(),

@@ -140,6 +140,11 @@ def test_silent_and_unending_testbenches_are_no_pass(tool_config: ToolConfig) ->
     unending = run(COUNTER, bench(BENCH.replace("$finish;", "")), config=short)
     assert unending.status is Status.TIMEOUT
     assert unending.tests[0].message == "stopped at the wall limit of 1.5 s"
+    # What the kernel stops is no crash of the simulator.
+    busy = replace(tool_config, limits=Limits(cpu_s=1))
+    unending = run(COUNTER, bench(BENCH.replace("$finish;", "")), config=busy)
+    assert unending.status is Status.TIMEOUT
+    assert unending.tests[0].message == "stopped at the cpu limit of 1 s"
 
 
 def test_an_unending_cocotb_test_is_named(tool_config: ToolConfig) -> None:
