@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rtlagent.cli.tool_commands import AsJson, Files, Sandbox, Top
+from rtlagent.cli.tool_commands import AsJson, Files, Sandbox, Simulator, Top
 
 if TYPE_CHECKING:
-    from rtlagent.config import ToolConfig
     from rtlagent.tools.mutants import MutationResult
-    from rtlagent.types import SourceFile, StepResult, TestFile
+    from rtlagent.types import SourceFile, TestFile
 
 _VERILOG = frozenset({".v", ".sv"})
 _MOST_MUTANTS = 10_000
@@ -60,6 +59,9 @@ def grade(
             "--jobs", "-j", min=1, help="Mutants at a time (default: as there are processors).", show_default=False
         ),
     ] = None,
+    simulator: Annotated[
+        Simulator, typer.Option("--simulator", help="auto: Icarus, unless the design passes on Verilator only.")
+    ] = Simulator.auto,
     as_json: AsJson = False,
     sandbox: Sandbox = None,
 ) -> None:
@@ -83,6 +85,7 @@ def grade(
     from rtlagent.errors import EXIT_FAIL, EXIT_PASS
     from rtlagent.tools.inspect import inspect
     from rtlagent.tools.mutants import kill_mutants, make_mutants
+    from rtlagent.tools.simulate import simulate
 
     config = load_config(flags={"sandbox": sandbox.value if sandbox else None}).tools
     sources = read_files(files)
@@ -90,7 +93,7 @@ def grade(
     chosen = find_top(sources, top, config)
     if top is not None:
         inspect(sources, top=top, config=config)
-    own = _run_design(sources, found, chosen, config)
+    own = simulate(sources, found, top=chosen, simulator=simulator.value, seed=1, wave="never", config=config)
     if not own.passed:
         print("error: the design itself does not pass these tests, so its mutants would tell nothing", file=sys.stderr)
         code = show(own, (*sources, *(t.source for t in found)), as_json=as_json)
@@ -100,7 +103,7 @@ def grade(
         print(f"{len(made)} mutants of {chosen} ...", end="\r", file=sys.stderr, flush=True)
     result = kill_mutants(
         sources, made, None, top=chosen, ports=(), clock=None, reset=None, tests=found, config=config,
-        jobs=jobs or os.cpu_count() or 2, comparisons=len(made),
+        jobs=jobs or os.cpu_count() or 2, comparisons=len(made), simulator=simulator.value,
     )  # fmt: skip
     score = result.killed / result.counted if result.counted else None
     print(_as_json(sources, chosen, result, score, seed) if as_json else _as_text(sources, chosen, result, score))
@@ -133,12 +136,6 @@ def _tests(paths: Sequence[Path], support: Sequence[Path]) -> tuple[TestFile, ..
     if not cocotb and not benches:
         raise UsageError("there is no test to grade", hint="name one with --tests: a .py, a .v or .sv, or a folder")
     return read_tests(cocotb, benches, beside)
-
-
-def _run_design(files: Sequence[SourceFile], tests: Sequence[TestFile], top: str, config: ToolConfig) -> StepResult:
-    from rtlagent.tools.simulate import simulate
-
-    return simulate(files, tests, top=top, seed=1, wave="never", config=config)
 
 
 def _as_text(files: Sequence[SourceFile], top: str, result: MutationResult, score: float | None) -> str:

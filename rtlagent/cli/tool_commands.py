@@ -21,7 +21,9 @@ class _Language(StrEnum):
     systemverilog = "systemverilog"
 
 
-class _Simulator(StrEnum):
+class Simulator(StrEnum):
+    """Which simulators a command may use."""
+
     auto = "auto"
     icarus = "icarus"
     verilator = "verilator"
@@ -121,9 +123,7 @@ def sim(
         ),
     ] = None,
     top: Top = None,
-    simulator: Annotated[
-        _Simulator, typer.Option("--simulator", help="auto: by what the files need.")
-    ] = _Simulator.auto,
+    simulator: Annotated[Simulator, typer.Option("--simulator", help="auto: by what the files need.")] = Simulator.auto,
     seed: Annotated[
         int | None,
         typer.Option("--seed", min=0, help="Of everything random (default: by content).", show_default=False),

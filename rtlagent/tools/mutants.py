@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field, replace
 from rtlagent.config import ToolConfig
 from rtlagent.errors import ToolError, UsageError
 from rtlagent.tools.filelist import compile_order, include_dirs
+from rtlagent.tools.mutant_comparison import Comparer
 from rtlagent.tools.mutant_worker import MutantJob, RawMutant
 from rtlagent.tools.sandbox import run
 from rtlagent.tools.scoreboard import check_trace
@@ -33,9 +34,6 @@ MIN_MUTANTS = 8
 MAX_NAMED = 3
 """Survivors that a grade's reason names."""
 MAX_EQUIVALENCE_CHECKS = 5
-_EQUIVALENCE_DEPTH = 20
-_ATTEMPT_CPU_S = 4
-"""Of each of the comparison's attempts: what they can decide, they decide in a fraction of it."""
 _SLOWER = 10
 """A mutant that takes this many times as long as the design, and some seconds more, has hung."""
 _SHOWN_CHARS = 60
@@ -181,11 +179,12 @@ def kill_mutants(
     config: ToolConfig,
     jobs: int = 2,
     comparisons: int = MAX_EQUIVALENCE_CHECKS,
+    simulator: str = "auto",
 ) -> MutationResult:
     """Let the oracle that passed `files` judge each mutant: first the trace, then the user's tests.
 
-    Icarus runs them, unless it does not take the design. Of the survivors the first `comparisons` are compared with
-    the design; what is proven the same is not counted.
+    `simulator` runs them; `auto` is Icarus, unless the design does not pass there. Of the survivors the first
+    `comparisons` are compared with the design; what is proven the same is not counted.
 
     Raises:
         UsageError: there is neither a trace nor a test, or the design itself does not pass them.
@@ -194,14 +193,17 @@ def kill_mutants(
     """
     if trace is None and not tests:
         raise UsageError("there is neither a trace nor a test to kill mutants with")
-    oracle = _Oracle(trace, tuple(tests), top, tuple(ports), clock, reset, "icarus", config)
+    oracle = _Oracle(trace, tuple(tests), top, tuple(ports), clock, reset, simulator, config)
     if mutants:
         oracle = oracle.tried_on(files)
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         statuses = list(pool.map(lambda m: oracle.judge(m.apply(files)), mutants))
         survived = [m for m, s in zip(mutants, statuses, strict=True) if s in (Status.PASS, Status.UNPROVEN)]
         asked = survived[:comparisons]
-        compared = list(pool.map(lambda m: _compare(files, m, top, reset, config), asked))
+        compared: list[Status] = []
+        if asked:
+            comparer = Comparer.of(files, top=top, reset=reset, config=config)
+            compared = list(pool.map(lambda m: comparer.compare(m.apply(files)), asked))
     same = [status is Status.PASS for status in compared]
     return MutationResult(
         total=len(mutants),
@@ -281,11 +283,12 @@ class _Oracle:
         Raises:
             UsageError: the design does not pass.
         """
-        oracle = self
-        steps = oracle._steps(files)
-        if not all(s.passed for s in steps):
-            oracle = replace(self, simulator="verilator")
+        steps: list[StepResult] = []
+        for simulator in ("icarus", "verilator") if self.simulator == "auto" else (self.simulator,):
+            oracle = replace(self, simulator=simulator)
             steps = oracle._steps(files)
+            if all(s.passed for s in steps):
+                break
         failing = next((s for s in steps if not s.passed), None)
         if failing is not None:
             detail = failing.detail.strip().splitlines()[:1]
@@ -327,7 +330,15 @@ class _Oracle:
         if self.tests and all(s.status in (Status.PASS, Status.UNPROVEN) for s in steps):
             steps.append(
                 simulate(
-                    files, self.tests, top=self.top, simulator=self.simulator, seed=1, wave="never", config=self.config
+                    files,
+                    self.tests,
+                    top=self.top,
+                    simulator=self.simulator,
+                    seed=1,
+                    # Nothing is kept, so that nothing is run again; `never` would have asserts explained.
+                    wave="on_failure",
+                    stop_at_failure=True,
+                    config=self.config,
                 )
             )
         return steps
@@ -337,17 +348,6 @@ def _not_built(step: StepResult) -> bool:
     """Say whether the simulator (or the bench, for its ports) refused the design."""
     refused = step.status is Status.FAIL and not step.tests
     return refused or any(d.code == "PORT_MISMATCH" for d in step.diagnostics)
-
-
-def _compare(files: Sequence[SourceFile], mutant: Mutant, top: str, reset: Reset | None, config: ToolConfig) -> Status:
-    """Return PASS if the mutant is proven to be the same design, FAIL if it differs, else something else."""
-    from rtlagent.tools.formal import equiv
-
-    changed = mutant.apply(files)
-    step = equiv(
-        files, changed, top=top, reset=reset, depth=_EQUIVALENCE_DEPTH, attempt_cpu_s=_ATTEMPT_CPU_S, config=config
-    )
-    return step.status
 
 
 def _shown(text: str) -> str:

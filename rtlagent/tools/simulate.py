@@ -39,6 +39,7 @@ def simulate(
     defines: Sequence[str] = (),
     parameters: Sequence[str] = (),
     collect: Sequence[str] = (),
+    stop_at_failure: bool = False,
     config: ToolConfig,
 ) -> StepResult:
     """Simulate `files` under `tests`.
@@ -57,6 +58,7 @@ def simulate(
         defines: `NAME` or `NAME=VALUE`.
         parameters: `NAME=VALUE`, of the simulation's top module.
         collect: Names of files in the work folder that a cocotb test writes, copied to keep_dir.
+        stop_at_failure: Whether the tests after one that does not pass are left out.
         config: Sandbox, cache and limits.
 
     Raises:
@@ -84,8 +86,10 @@ def simulate(
                 folder, files, group,
                 top=root, seed=seed, defines=defines, parameters=parameters, data_files=data_files,
             )  # fmt: skip
-            run = TestRun(job, tuple(files), wave, keep_dir, dict(env or {}), tuple(collect), config)
+            run = TestRun(job, tuple(files), wave, keep_dir, dict(env or {}), tuple(collect), config, stop_at_failure)
             run.all_tests(group, choice, report)
+        if stop_at_failure and report.has_failed:
+            break
     return _finish(report, keep_dir, time.monotonic() - start)
 
 

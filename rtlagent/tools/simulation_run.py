@@ -20,6 +20,7 @@ _LEAD_NS = 200_000
 _KEPT_BYTES = 128 << 20
 _RANK = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _TIME_LIMITS = ("wall", "cpu")
+_HARMLESS = (Status.PASS, Status.SKIPPED, Status.UNPROVEN)
 
 
 @dataclass
@@ -38,6 +39,12 @@ class Report:
     kept: set[str] = field(default_factory=set)
     """Names of the waveforms kept so far."""
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether something did not pass or could not be run."""
+        refused = any(d.severity is Severity.ERROR for d in self.diagnostics)
+        return refused or bool(self.broken) or any(t.status not in _HARMLESS for t in self.tests)
+
 
 @dataclass(frozen=True)
 class TestRun:
@@ -52,6 +59,7 @@ class TestRun:
     env: Mapping[str, str]
     collect: tuple[str, ...]
     config: ToolConfig
+    stop_at_failure: bool = False
 
     def all_tests(self, tests: Sequence[TestFile], candidates: Sequence[Simulator], report: Report) -> None:
         """Run each test with the first simulator that takes the job, and add what was found to `report`."""
@@ -70,6 +78,8 @@ class TestRun:
             elif self.wave == "on_failure" and failed and self.keep_dir is not None:
                 results = self._again_with_wave(simulator, test, outcome, results, report)
             report.tests += results
+            if self.stop_at_failure and report.has_failed:
+                return
 
     def _first_run(
         self, test: TestFile, candidates: Sequence[Simulator], report: Report
@@ -115,6 +125,8 @@ class TestRun:
         # will be repeated, goes without.
         explain = wave is not None or self.wave == "never"
         env = {**self.env, "COCOTB_REWRITE_ASSERTION_FILES": "*.py" if explain else ""}
+        if self.stop_at_failure:
+            env["COCOTB_MAX_FAILURES"] = "1"
         return execute(self.job, plan, config=self.config, env=env, module=module)
 
     def _results(self, test: TestFile, outcome: Outcome, report: Report) -> list[TestResult]:

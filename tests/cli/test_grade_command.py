@@ -138,3 +138,93 @@ def test_nothing_to_change(folder: Path) -> None:
     # A stuck output or two may be made; with nothing counted, --min cannot be met.
     assert result.exit_code in (0, 1)
     assert "score: " in result.stdout
+
+
+def test_no_place_to_change(folder: Path) -> None:
+    Path("plain.v").write_text("module plain (input a, output q);\n  buf (q, a);\nendmodule\n")
+    Path("tb.v").write_text(
+        """module tb;
+  reg a = 0; wire q;
+  plain dut (a, q);
+  initial begin #1 if (q === a) $display("PASS"); else $display("FAIL"); $finish; end
+endmodule
+"""
+    )
+    result = run("plain.v", "--tests", "tb.v")
+    assert result.exit_code == 0, result.output
+    assert "0 mutants of plain" in result.stdout
+    assert "score: unknown: none (no mutant could be judged)" in result.stdout
+    result = run("plain.v", "--tests", "tb.v", "--min", "0")
+    assert result.exit_code == 1
+    assert "nothing could be counted, and --min wants 0.0%" in result.stderr
+
+
+def test_equivalent_mutants_are_not_counted(folder: Path) -> None:
+    # The second operand of || never decides: without it, it is the same design.
+    Path("gates.v").write_text(GATES.replace("q == 4'd0", "q == 4'd0 || (q == 4'd0 && a == b)"))
+    found = json.loads(run("gates.v", "--tests", "full.v", "--json").stdout)
+    assert found["equivalent"] >= 2
+    assert found["undecided"] == 0
+    assert found["killed"] + found["survived"] + found["equivalent"] + found["not_built"] == found["mutants"]
+    assert found["score"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "test", "code", "said"),
+    [
+        (
+            "test_forged.py",
+            "import os, pathlib\npathlib.Path('results.xml').write_text('<testsuites/>')\nos._exit(0)\n",
+            4,
+            "the simulator ended before cocotb did",
+        ),
+        ("test_syntax.py", "def (:\n", 1, "SyntaxError"),
+        ("test_none.py", "import cocotb\n", 1, "holds no test"),
+        ("silent.v", "module silent; gates dut (); endmodule\n", 1, "UNPROVEN"),
+        ("hangs.v", "module hangs; gates dut (); initial forever #1; endmodule\n", 3, "cpu limit of 2 s"),
+    ],
+)
+def test_tests_that_cannot_grade(
+    name: str, test: str, code: int, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RTLAGENT_LIMIT_CPU_S", "2")
+    Path(name).write_text(test)
+    result = run("gates.v", "--tests", name, "--mutants", "2")
+    assert result.exit_code == code, result.output
+    assert said in result.output
+    assert "score" not in result.stdout and "Traceback (most recent" not in result.stderr
+
+
+def test_bytes_that_are_no_text(folder: Path) -> None:
+    Path("gates.v").write_bytes(b"\xff\xfe\x00module")
+    result = run("gates.v", "--tests", "full.v")
+    assert result.exit_code == 2
+    assert "gates.v" in result.stderr and "Traceback" not in result.output
+
+
+@pytest.mark.slow
+def test_a_mutant_that_never_ends_is_killed(folder: Path) -> None:
+    Path("wait.v").write_text(
+        """module waits (input clk, input go, output reg done);
+  always @(posedge clk) done <= go;
+endmodule
+"""
+    )
+    Path("tb.v").write_text(
+        """module tb;
+  reg clk = 0, go = 1; wire done;
+  waits dut (clk, go, done);
+  always #5 clk = ~clk;
+  initial begin while (done !== 1) @(negedge clk); $display("PASS"); $finish; end
+endmodule
+"""
+    )
+    found = json.loads(run("wait.v", "--tests", "tb.v", "--json").stdout)
+    assert found["mutants"] >= 1
+    assert found["killed"] == found["mutants"]
+
+
+@pytest.mark.slow
+def test_verilator_can_be_asked_for(folder: Path) -> None:
+    result = run("gates.v", "--tests", "full.v", "--mutants", "2", "--simulator", "verilator", "--min", "1")
+    assert result.exit_code == 0, result.output
