@@ -59,7 +59,11 @@ _COMMANDS = {
     "equiv": _Command("rtlagent.cli.tool_commands", "equiv", "Tell whether two versions of a module are the same."),
     "grade": _Command("rtlagent.cli.grade", "grade", "Measure tests by the wrong designs that they catch."),
     "bench": _Command("rtlagent.cli.bench", "bench_app", "Run, score, audit and compare benchmark suites."),
-    "report": _Command("rtlagent.cli.report", "report", "Write the HTML report of a run, finished or not."),
+    "report": _Command(
+        "rtlagent.cli.report",
+        "report",
+        "Write a run's report: one HTML file that needs no network, with everything that the run did.",
+    ),
     "init": _Command("rtlagent.cli.init", "init", "Write the first spec of a project, after four questions."),
     "mcp": _Command("rtlagent.cli.mcp", "mcp", "Serve the tools to a coding agent over MCP."),
     "vscode": _Command("rtlagent.cli.vscode", "vscode", "Give a VS Code folder tasks, diagnostics and the MCP server."),
