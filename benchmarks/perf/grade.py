@@ -126,9 +126,9 @@ def main() -> int:
             cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             found = json.loads(done.stdout)
             told = f"{found['killed']} killed, {found['survived']} survived, {found['equivalent']} equivalent"
-            print(
-                f"rtlagent grade, {test}: {wall:.1f} s, {cpu:.1f} cpu-s, load {os.getloadavg()[0]:.1f}; {found['mutants']} mutants: {told}"
-            )
+            load = os.getloadavg()[0]
+            print(f"rtlagent grade, {test}: {wall:.1f} s, {cpu:.1f} cpu-s, load {load:.1f}")
+            print(f"  {found['mutants']} mutants: {told}")
     return 0
 
 
