@@ -68,7 +68,7 @@ def audit(
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", "-j", min=1, help="Mutants at a time (default: as there are processors).", show_default=False
+            "--jobs", "-j", min=1, help="Problems at a time (default: as there are processors).", show_default=False
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
@@ -81,9 +81,9 @@ def audit(
 ) -> None:
     """Find what is wrong with a benchmark before it is quoted.
 
-    For each problem: does the golden design pass its own test, on each simulator here; do the ports in prompt and
-    golden design agree; does a design pass whose outputs are all zero, or all X; which share of the golden design's
-    mutants does the test kill; does the test use names that the prompt never gives (as far as text can tell).
+    For each problem: does the golden design pass its own test, on each simulator here; do the ports in prompt, golden
+    design and testbench agree; does a design pass whose outputs are all zero, or all X; which share of the golden
+    design's mutants does the test kill; does the test use names that the prompt never gives (as far as text can tell).
 
     A defect makes a problem invalid: --errata writes a file with which `score` and `report` show a corrected score
     beside the raw one. Doubts are for the reader; the problem still counts.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rtlagent.bench.answers import Answer, Answers
+from rtlagent.bench.audit.bench_ports import bench_port_findings, is_reference
 from rtlagent.bench.audit.findings import (
     DEFECT,
     DOUBT,
@@ -26,13 +28,15 @@ from rtlagent.bench.audit.trivial import trivial_designs
 from rtlagent.bench.problem import Problem, Score, Suite
 from rtlagent.bench.scoring import ScoringJob, score_answers, score_one
 from rtlagent.bench.suites import suite
+from rtlagent.bench.suites.cvdp import Cvdp
 from rtlagent.bench.suites.folder import Folder
 from rtlagent.bench.suites.testbench_suite import TestbenchSuite
 from rtlagent.bench.verilog_tokens import is_verilog
 from rtlagent.config import ToolConfig
 from rtlagent.errors import RtlagentError, SandboxError, ToolMissingError, UsageError
-from rtlagent.tools.formal import equiv
+from rtlagent.tools import icarus, verilator
 from rtlagent.tools.inspect import inspect
+from rtlagent.tools.mutant_comparison import Comparer
 from rtlagent.tools.mutants import Mutant, make_mutants
 from rtlagent.types import SourceFile, Status, digest, from_json, to_json
 from rtlagent.verilog import ModuleInfo
@@ -42,12 +46,11 @@ __all__ = ["AuditJob", "Finding", "Mutation", "ProblemAudit", "Run", "audit"]
 
 GOOD_SHARE = 0.95
 """Of the mutants; a test that kills fewer is called weak. Our judgement."""
-_VERSION = 3
+_VERSION = 4
 """Of the rules: records of another version are made anew."""
 SIMULATORS_HERE = ("icarus", "verilator")
-_EQUIVALENCE_DEPTH = 20
-_ATTEMPT_CPU_S = 4
 _MOST_MESSAGE = 300
+_CODE = (".py", ".v", ".sv")
 _MOST_SURVIVORS = 20
 
 
@@ -64,17 +67,18 @@ class AuditJob:
     """For each problem; 0: none."""
     seed: int = 1
     jobs: int = 2
+    """Problems at a time; of a single problem, mutants."""
     simulators: tuple[str, ...] = SIMULATORS_HERE
     """On which the golden design is run, beside the one that answers are scored with."""
 
     @property
     def settings(self) -> str:
         """What the records depend on, beside the problem's data."""
-        return digest([_VERSION, self.mutants, self.seed, self.simulators])
+        return digest([_VERSION, self.mutants, self.seed, self.simulators, icarus.version(), verilator.version()])
 
 
 def audit(job: AuditJob, problems: Sequence[Problem]) -> Iterator[ProblemAudit]:
-    """Audit problems one after the other; those that have a record already are not repeated.
+    """Audit problems, some at a time, and give them in their order; those that have a record are not repeated.
 
     Raises:
         UsageError: there is no such suite, or the records cannot be kept.
@@ -86,14 +90,27 @@ def audit(job: AuditJob, problems: Sequence[Problem]) -> Iterator[ProblemAudit]:
         job.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot keep records: {error.strerror}", where=str(job.folder)) from error
-    for problem in problems:
+    alone = min(job.jobs, len(problems)) <= 1
+    each = job if alone else replace(job, jobs=1)
+
+    def one(problem: Problem) -> ProblemAudit:
         place = job.folder / f"{digest([problem.name])[:8]}-{problem.name.replace('/', '_')[:60]}.json"
-        found = _read(place, [sha, job.settings])
+        key = [sha, job.settings]
+        found = _read(place, key)
         if found is None:
-            found = _Audit(job, chosen, problem).run()
+            found = _Audit(each, chosen, problem).run()
             if not any(f.kind == NOT_AUDITED for f in found.findings):  # what broke may work tomorrow
-                write_atomic(place, json.dumps({"key": [sha, job.settings], "audit": to_json(found)}, indent=1) + "\n")
-        yield found
+                _write(place, json.dumps({"key": key, "audit": to_json(found)}, indent=1) + "\n")
+        return found
+
+    if alone:
+        yield from map(one, problems)
+        return
+    pool = ThreadPoolExecutor(job.jobs)
+    try:
+        yield from pool.map(one, problems)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _read(place: Path, key: list[str]) -> ProblemAudit | None:
@@ -105,6 +122,13 @@ def _read(place: Path, key: list[str]) -> ProblemAudit | None:
         return None
 
 
+def _write(place: Path, text: str) -> None:
+    try:
+        write_atomic(place, text)
+    except OSError as error:
+        raise UsageError(f"cannot keep records: {error.strerror}", where=str(place)) from error
+
+
 class _Audit:
     def __init__(self, job: AuditJob, chosen: Suite, problem: Problem) -> None:
         self.job = job
@@ -112,11 +136,13 @@ class _Audit:
         self.problem = problem
         self.runs: list[Run] = []
         self.findings: list[Finding] = []
+        self.tests: tuple[SourceFile, ...] = ()
 
     def run(self) -> ProblemAudit:
         """Audit the problem."""
         mutation = None
         try:
+            self.tests = _hidden_files(self.suite, self.job.path, self.problem.name)
             golden = self.suite.golden(self.job.path, self.problem.name)
             if golden is None:
                 self._find(NOT_AUDITED, DOUBT, "there is no golden design, so that nothing can be tried")
@@ -139,9 +165,11 @@ class _Audit:
         if module is not None:
             seen = "\n".join([self.problem.spec_text, *(f.text for f in self.problem.context)])
             self.findings += port_findings(seen, module.ports)
-            tests = _hidden_files(self.suite, self.job.path, self.problem.name)
+            tests = self.tests
+            self.findings += bench_port_findings(module, golden, tests, self.job.config)
             self.findings += unstated_findings(seen, module.name, module.ports, tests)
-            self._trivial(module)
+            if passes:
+                self._trivial(module)
         return self._mutants(golden, module.name) if passes and module is not None and self.job.mutants else None
 
     def _module(self, golden: tuple[SourceFile, ...]) -> ModuleInfo | None:
@@ -157,7 +185,7 @@ class _Audit:
         return design.module(name) if name else None
 
     def _score(self, what: str, files: Sequence[SourceFile], simulator: str) -> Score | None:
-        job = ScoringJob(self.job.suite, self.job.path, self.job.config, simulator)
+        job = self.job
         try:
             score = self.suite.score(job.path, self.problem.name, files, config=job.config, simulator=simulator)
         except UsageError as error:
@@ -168,7 +196,9 @@ class _Audit:
 
     def _golden(self, golden: tuple[SourceFile, ...]) -> bool:
         """Run the golden design everywhere; tell whether it passes where answers would be scored."""
-        scores = {s: self._score("golden", golden, s) for s in self.job.simulators}
+        # CVDP's harness names its simulator itself.
+        simulators = () if isinstance(self.suite, Cvdp) else self.job.simulators
+        scores = {s: self._score("golden", golden, s) for s in simulators}
         usual = self._score("golden", golden, "auto")
         passes = usual is not None and usual.status is Status.PASS
         known = {s: score for s, score in scores.items() if score is not None}
@@ -177,16 +207,22 @@ class _Audit:
             self._find(NOT_AUDITED, DOUBT, f"a tool broke over the golden design: {_cut(usual.message)}")
         elif not passes:
             what = "times out under" if usual is not None and usual.status is Status.TIMEOUT else "does not pass"
-            told = _why(usual) if usual is not None else self.runs[-1].message
-            where = f" ({', '.join(usual.tool_versions)})" if usual is not None and usual.tool_versions else ""
-            self._find(GOLDEN, DEFECT, f"the golden design {what} its own test{where}: {told}")
+            reasons = [_told(name, score) for name, score in bad.items()]
+            reasons = reasons or [_told("", usual) if usual is not None else self.runs[-1].message]
+            text = f"the golden design {what} its own test ({'; '.join(reasons)})"
+            if usual is not None and usual.status is Status.FAIL and usual.syntax and self._is_reference(golden):
+                text += "; the test compares it with itself, so that a race or the simulator makes the difference"
+            self._find(GOLDEN, DEFECT, text)
         if bad and len(bad) < len(known):
+            others = ", ".join(sorted(set(known) - set(bad)))
             for name, score in bad.items():
-                others = ", ".join(sorted(set(known) - set(bad)))
-                version = score.tool_versions[0] if score.tool_versions else name
-                text = f"the golden design passes with {others} and not with {version}: {_why(score)}"
+                text = f"the golden design passes with {others} and not with {_told(name, score)}"
                 self._find(SIMULATORS, DOUBT, text)
         return passes
+
+    def _is_reference(self, golden: tuple[SourceFile, ...]) -> bool:
+        module = self._module(golden)
+        return module is not None and is_reference(golden, module.name, self.tests)
 
     def _trivial(self, module: ModuleInfo) -> None:
         for what, design in trivial_designs(module).items():
@@ -199,13 +235,13 @@ class _Audit:
         files = [f for f in golden if is_verilog(f)]
         data = [f for f in golden if not is_verilog(f)]
         made = make_mutants(files, top=top, limit=self.job.mutants, seed=self.job.seed, config=config)
-        answers = tuple(
-            Answer(self.problem.name, number, (*mutant.apply(files), *data)) for number, mutant in enumerate(made)
-        )
-        scores: dict[int, Score] = {}
+        answers = [Answer(self.problem.name, n, (*mutant.apply(files), *data)) for n, mutant in enumerate(made)]
         job = ScoringJob(self.job.suite, self.job.path, config)
-        for scored in score_answers(job, [self.problem], Answers(answers, (), ()), jobs=self.job.jobs):
-            scores[scored.sample] = scored.score
+        if self.job.jobs == 1:
+            scores = {a.sample: score_one(job, a) for a in answers}
+        else:
+            given = Answers(tuple(answers), (), ())
+            scores = {s.sample: s.score for s in score_answers(job, [self.problem], given, jobs=self.job.jobs)}
         broken = [n for n, s in scores.items() if s.status is Status.ERROR]
         for number in broken:  # once more, alone: a busy machine is no verdict
             scores[number] = score_one(job, answers[number])
@@ -214,8 +250,9 @@ class _Audit:
         same: list[Mutant] = []
         undecided = 0
         survivors: list[Mutant] = []
+        comparer = Comparer.of(files, top=top, reset=None, config=config, data_files=data) if passed else None
         for number in passed:
-            status = self._compared(files, made[number], top)
+            status = comparer.compare(made[number].apply(files)) if comparer is not None else Status.UNPROVEN
             if status is Status.PASS:
                 same.append(made[number])
                 continue
@@ -236,23 +273,27 @@ class _Audit:
             self._find(WEAK, DOUBT, text)
         return mutation
 
-    def _compared(self, files: Sequence[SourceFile], mutant: Mutant, top: str) -> Status:
-        changed = mutant.apply(files)
-        config = self.job.config
-        try:
-            step = equiv(files, changed, top=top, depth=_EQUIVALENCE_DEPTH, attempt_cpu_s=_ATTEMPT_CPU_S, config=config)
-        except UsageError:
-            return Status.UNPROVEN  # the prover does not read this Verilog
-        return step.status
-
 
 def _hidden_files(chosen: Suite, path: Path, name: str) -> tuple[SourceFile, ...]:
     """Return the text of a problem's hidden test, where the suite's layout says what it is."""
     if isinstance(chosen, TestbenchSuite):
         return chosen.hidden_test(path, name).files
     if isinstance(chosen, Folder):
-        return tuple(f for f in chosen.tests(path, name) if f.path.endswith((".py", ".v", ".sv")))
+        return tuple(f for f in chosen.tests(path, name) if f.path.endswith(_CODE))
+    if isinstance(chosen, Cvdp):
+        return tuple(f for f in chosen.harness(path, name) if f.path.endswith(_CODE))
     return ()
+
+
+def _told(simulator: str, score: Score) -> str:
+    """Say which simulator did not pass a golden design, and why, as far as is known."""
+    version = ", ".join(score.tool_versions) or simulator
+    note = ""
+    if "[Unsupported]" in score.message:
+        note = " (this version does not know the construct; a newer one may)"
+    elif simulator == "verilator" and score.syntax and score.status is Status.FAIL:
+        note = " (Verilator has no X: what is unknown at the start is random)"
+    return f"{version}: {_why(score)}{note}"
 
 
 def _why(score: Score) -> str:

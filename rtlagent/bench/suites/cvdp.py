@@ -54,6 +54,10 @@ class Cvdp:
         key = digest([(f.path, f.sha256) for f in (*record.context, *record.harness)])
         return blamed(score, files, record.solution, key=key, judge=judge, config=config)
 
+    def harness(self, path: Path, name: str) -> tuple[SourceFile, ...]:
+        """Return the files of a problem's hidden tests."""
+        return self._record(path, name).harness
+
     def data_sha256(self, path: Path) -> str:
         """Return a digest of the JSONL files."""
         parts = [hashlib.sha256(f.read_bytes()).digest() for f in _data_files(path)]
