@@ -64,6 +64,11 @@ _COMMANDS = {
         "report",
         "Write a run's report: one HTML file that needs no network, with everything that the run did.",
     ),
+    "compare": _Command(
+        "rtlagent.cli.compare",
+        "compare",
+        "Compare two runs: verdict, evidence, resources, clock, latency, cost, settings and designs.",
+    ),
     "init": _Command("rtlagent.cli.init", "init", "Write the first spec of a project, after four questions."),
     "mcp": _Command("rtlagent.cli.mcp", "mcp", "Serve the tools to a coding agent over MCP."),
     "vscode": _Command("rtlagent.cli.vscode", "vscode", "Give a VS Code folder tasks, diagnostics and the MCP server."),
