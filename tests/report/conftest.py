@@ -41,7 +41,8 @@ class Browser:
         return opened
 
 
-@pytest.fixture(scope="session")
+# While Playwright is there an event loop runs in this thread, in which tests of other folders could not start theirs.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install playwright)")
     program = next((found for name in BROWSERS if (found := shutil.which(name))), None)
