@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +49,11 @@ class Errata:
     def defective(self) -> frozenset[str]:
         """Names of the problems that a corrected score leaves out."""
         return frozenset(e.problem for e in self.problems if not e.valid)
+
+    def unaudited(self, problems: Iterable[str]) -> tuple[str, ...]:
+        """Return those of which nothing is known; a corrected score counts them as they are."""
+        known = frozenset(self.audited)
+        return tuple(p for p in problems if p not in known)
 
 
 def errata_of(suite: str, data_sha256: str, tools: Sequence[str], audits: Sequence[ProblemAudit]) -> Errata:

@@ -240,6 +240,8 @@ def report(
     if known is None:
         print(to_text(finished), end="") if as_json else _print(report_lines(plan, finished.record, finished.figures))
         return
+    if unaudited := known.unaudited(plan.problems):
+        print(f"warning: {len(unaudited)} of the problems were not audited and count as valid", file=sys.stderr)
     left = tuple(n for n in plan.problems if n not in known.defective)
     results = tuple(r for r in finished.results if r.problem not in known.defective)
     corrected = replace(finished, plan=replace(plan, problems=left), results=results)

@@ -13,6 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from rtlagent.bench.answers import Answers
+    from rtlagent.bench.errata import Errata
     from rtlagent.bench.problem import Suite
     from rtlagent.bench.scoring import Rate, Scored, ScoringJob, Summary
     from rtlagent.config import ToolConfig
@@ -125,7 +126,8 @@ def score(
                 raise UsageError(f"{path} has no problem {name!r}", hint=suggestion(name, known))
         problems = tuple(known[n] for n in dict.fromkeys(problem))
     names = [p.name for p in problems]
-    known_bad = _defective(errata, chosen, path)
+    audited = _errata(errata, chosen, path)
+    known_bad = None if audited is None else audited.defective
     found = golden_answers(chosen, path, names) if answers is None else read_answers(answers, chosen, path, names)
     job = ScoringJob(chosen.name, path, _config(sandbox), simulator.value, keep)
     scored: list[Scored] = []
@@ -147,6 +149,7 @@ def score(
             left_out = sorted(known_bad & {s.problem for s in scored})
             _print_rate("corrected", corrected)
             print(f"corrected: without {', '.join(left_out) or 'none'}, defective by {errata}")
+            _print_unaudited(audited.unaudited(names) if audited is not None else ())
     scored = [s for s in scored if s.problem not in (known_bad or ())]
     summary = summarize(scored)
     broke = any(s.score.status == "ERROR" and s.score.failure_class == "tool" for s in scored)
@@ -198,13 +201,18 @@ def _config(sandbox: _Sandbox | None) -> ToolConfig:
     return load_config(flags={"sandbox": sandbox.value if sandbox else None}).tools
 
 
-def _defective(errata: Path | None, chosen: Suite, path: Path) -> frozenset[str] | None:
-    """Return the problems that an errata file takes out; None: there is no such file."""
+def _errata(errata: Path | None, chosen: Suite, path: Path) -> Errata | None:
+    """Return what an errata file says; None: there is no such file."""
     from rtlagent.bench.errata import read_errata
 
     if errata is None:
         return None
-    return read_errata(errata, suite=chosen.name, data_sha256=chosen.data_sha256(path)).defective
+    return read_errata(errata, suite=chosen.name, data_sha256=chosen.data_sha256(path))
+
+
+def _print_unaudited(names: Sequence[str]) -> None:
+    if names:
+        print(f"warning: {len(names)} of the problems were not audited and count as valid", file=sys.stderr)
 
 
 def _as_json(

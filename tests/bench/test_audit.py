@@ -222,3 +222,15 @@ def test_wrong_input(root: Path) -> None:
         result = run(*words)
         assert result.exit_code == 2, (words, result.output)
         assert "error: " in result.output and "Traceback" not in result.output
+
+
+def test_errata_of_some_problems_say_so(root: Path) -> None:
+    for name in ("one", "two"):
+        problem(root, name)
+    errata = root.parent / "errata.json"
+    audited(root, "--mutants", "0", "--problem", "one", "--errata", str(errata))
+    words = ("score", "folder", "--path", str(root), "--golden", "--errata", str(errata))
+    score = run(*words)
+    assert score.exit_code == 0, score.output
+    assert "warning: 1 of the problems were not audited and count as valid" in score.stderr
+    assert "warning" not in run(*words, "--problem", "one").stderr
