@@ -36,7 +36,9 @@ def bench_text(name: str, top: str, pins: Pins, mark: str) -> str:
     lines += [f"  wire [{width - 1}:0] {number[port]};" for port, width in pins.outputs]
     connections = ", ".join(f".{port}({pin})" for port, pin in number.items())
     bits = ", ".join(number[port] for port, _ in pins.outputs)
-    shown = f'$display("{mark} %b", {{{bits}}});'
+    # Before a reset has come through, `if` takes an unknown for 0: that is no difference.
+    when = f"if (cycle >= {_RESET_CYCLES}) " if pins.resets else ""
+    shown = f'{when}$display("{mark} %b", {{{bits}}});'
     lines += [f"  {top} dut ({connections});", "  initial begin", "    seed = 1;"]
     lines += [f"    {number[port]} = 0;" for port, _ in pins.inputs]
     lines.append(f"    for (cycle = 0; cycle < {CYCLES}; cycle = cycle + 1) begin")
