@@ -268,8 +268,9 @@ class _Audit:
         )
         share = mutation.share
         if share is not None and share < GOOD_SHARE:
-            perhaps = f" ({undecided} of them may be the same design)" if undecided else ""
-            text = f"the hidden test kills {share:.0%} of the mutants; {len(survivors)} wrong designs pass{perhaps}"
+            perhaps = f", {undecided} of them perhaps the same design" if undecided else ""
+            passing = f"{len(survivors)} {'passes' if len(survivors) == 1 else 'pass'}{perhaps}"
+            text = f"the hidden test kills {share:.0%} of the mutants; {passing}"
             self._find(WEAK, DOUBT, text)
         return mutation
 
