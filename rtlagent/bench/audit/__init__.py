@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -50,6 +51,8 @@ _VERSION = 4
 """Of the rules: records of another version are made anew."""
 SIMULATORS_HERE = ("icarus", "verilator")
 _MOST_MESSAGE = 300
+_SLOWER = 10
+_AT_LEAST_CPU_S = 3
 _CODE = (".py", ".v", ".sv")
 _MOST_SURVIVORS = 20
 
@@ -137,6 +140,7 @@ class _Audit:
         self.runs: list[Run] = []
         self.findings: list[Finding] = []
         self.tests: tuple[SourceFile, ...] = ()
+        self.golden_s = 0.0
 
     def run(self) -> ProblemAudit:
         """Audit the problem."""
@@ -201,6 +205,7 @@ class _Audit:
         scores = {s: self._score("golden", golden, s) for s in simulators}
         usual = self._score("golden", golden, "auto")
         passes = usual is not None and usual.status is Status.PASS
+        self.golden_s = usual.wall_s if usual is not None else 0.0
         known = {s: score for s, score in scores.items() if score is not None}
         bad = {s: score for s, score in known.items() if score.status is not Status.PASS}
         if usual is not None and usual.status is Status.ERROR:
@@ -236,7 +241,11 @@ class _Audit:
         data = [f for f in golden if not is_verilog(f)]
         made = make_mutants(files, top=top, limit=self.job.mutants, seed=self.job.seed, config=config)
         answers = [Answer(self.problem.name, n, (*mutant.apply(files), *data)) for n, mutant in enumerate(made)]
-        job = ScoringJob(self.job.suite, self.job.path, config)
+        # A mutant that takes much longer than the golden design has hung.
+        limits = config.limits
+        cpu_s = min(limits.cpu_s, math.ceil(_SLOWER * self.golden_s) + _AT_LEAST_CPU_S)
+        hasty = replace(config, limits=replace(limits, cpu_s=cpu_s))
+        job = ScoringJob(self.job.suite, self.job.path, hasty)
         if self.job.jobs == 1:
             scores = {a.sample: score_one(job, a) for a in answers}
         else:
