@@ -140,3 +140,20 @@ def test_a_killed_audit_goes_on(root: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert [p["problem"] for p in json.loads(done.stdout)["problems"]] == [f"p{k}" for k in range(6)]
     assert {p: p.stat().st_mtime_ns for p in kept} == kept
+
+
+@pytest.mark.slow
+def test_an_interrupted_audit_ends_soon(root: Path) -> None:
+    # Each run takes two seconds of the processor, each problem some dozens of runs.
+    slow = BENCH.replace("wrong = 0;", "wrong = 0; for (i = 0; i < 8000000; i = i + 1) wrong = 0;", 1)
+    for k in range(3):
+        problem(root, f"p{k}", bench=slow)
+    process = subprocess.Popen(command(root, root.parent / "records"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(4)
+    assert process.poll() is None
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert time.monotonic() - start < 20
+    assert process.returncode == 130
+    assert b"Traceback" not in errors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -94,6 +95,7 @@ def audit(job: AuditJob, problems: Sequence[Problem]) -> Iterator[ProblemAudit]:
     except OSError as error:
         raise UsageError(f"cannot keep records: {error.strerror}", where=str(job.folder)) from error
     alone = min(job.jobs, len(problems)) <= 1
+    stopping = threading.Event()
     each = job if alone else replace(job, jobs=1)
 
     def one(problem: Problem) -> ProblemAudit:
@@ -101,7 +103,7 @@ def audit(job: AuditJob, problems: Sequence[Problem]) -> Iterator[ProblemAudit]:
         key = [sha, job.settings]
         found = _read(place, key)
         if found is None:
-            found = _Audit(each, chosen, problem).run()
+            found = _Audit(each, chosen, problem, stopping).run()
             if not any(f.kind == NOT_AUDITED for f in found.findings):  # what broke may work tomorrow
                 _write(place, json.dumps({"key": key, "audit": to_json(found)}, indent=1) + "\n")
         return found
@@ -113,6 +115,7 @@ def audit(job: AuditJob, problems: Sequence[Problem]) -> Iterator[ProblemAudit]:
     try:
         yield from pool.map(one, problems)
     finally:
+        stopping.set()
         pool.shutdown(cancel_futures=True)
 
 
@@ -132,8 +135,13 @@ def _write(place: Path, text: str) -> None:
         raise UsageError(f"cannot keep records: {error.strerror}", where=str(place)) from error
 
 
+class _StoppedError(Exception):
+    """Nobody wants the result any more."""
+
+
 class _Audit:
-    def __init__(self, job: AuditJob, chosen: Suite, problem: Problem) -> None:
+    def __init__(self, job: AuditJob, chosen: Suite, problem: Problem, stopping: threading.Event) -> None:
+        self.stopping = stopping
         self.job = job
         self.suite = chosen
         self.problem = problem
@@ -157,6 +165,11 @@ class _Audit:
         except RtlagentError as error:
             self._find(NOT_AUDITED, DOUBT, f"the audit broke off: {error}")
         return ProblemAudit(self.problem.name, tuple(self.runs), tuple(self.findings), mutation)
+
+    def _go_on(self) -> None:
+        """Stop where others wait for this problem, such as after Ctrl-C."""
+        if self.stopping.is_set():
+            raise _StoppedError
 
     def _find(self, kind: str, severity: str, text: str) -> None:
         self.findings.append(Finding(kind, severity, text))
@@ -190,6 +203,7 @@ class _Audit:
 
     def _score(self, what: str, files: Sequence[SourceFile], simulator: str) -> Score | None:
         job = self.job
+        self._go_on()
         try:
             score = self.suite.score(job.path, self.problem.name, files, config=job.config, simulator=simulator)
         except UsageError as error:
@@ -247,7 +261,10 @@ class _Audit:
         hasty = replace(config, limits=replace(limits, cpu_s=cpu_s))
         job = ScoringJob(self.job.suite, self.job.path, hasty)
         if self.job.jobs == 1:
-            scores = {a.sample: score_one(job, a) for a in answers}
+            scores = {}
+            for answer in answers:
+                self._go_on()
+                scores[answer.sample] = score_one(job, answer)
         else:
             given = Answers(tuple(answers), (), ())
             scores = {s.sample: s.score for s in score_answers(job, [self.problem], given, jobs=self.job.jobs)}
@@ -261,6 +278,7 @@ class _Audit:
         survivors: list[Mutant] = []
         comparer = Comparer.of(files, top=top, reset=None, config=config, data_files=data) if passed else None
         for number in passed:
+            self._go_on()
             status = comparer.compare(made[number].apply(files)) if comparer is not None else Status.UNPROVEN
             if status is Status.PASS:
                 same.append(made[number])
