@@ -13,6 +13,7 @@ import { headline } from "./summary";
 import type { ToolError, ToolResult } from "./toolOutput";
 
 const MAX_USERS = 4;
+const MAX_RENAMED = 8;
 
 /** Tell whether a document is a Verilog file on a disk, saved or not. */
 export function isLintable(document: vscode.TextDocument): boolean {
@@ -60,10 +61,10 @@ export class Linting implements vscode.Disposable {
   }
 
   private async follow(files: readonly { readonly oldUri: vscode.Uri; readonly newUri: vscode.Uri }[]): Promise<void> {
-    for (const { oldUri, newUri } of files) {
-      const had = this.problems.rootsWith(oldUri.fsPath).includes(oldUri.fsPath) || this.current.has(oldUri.fsPath);
-      this.forget(oldUri);
-      if (had && isVerilog(newUri.fsPath) && vscode.workspace.isTrusted) await this.lint(newUri, true);
+    for (const { oldUri } of files) this.forget(oldUri);
+    const renamed = files.map((f) => f.newUri).filter((uri) => uri.scheme === "file" && isVerilog(uri.fsPath));
+    for (const uri of renamed.slice(0, MAX_RENAMED)) {
+      if (vscode.workspace.isTrusted && settings.lintsOnSave(uri)) await this.lint(uri, true);
     }
   }
 

@@ -9,9 +9,10 @@ import type { TestContext } from "node:test";
 import { runTool, type ToolEnd } from "../../src/tool";
 import { readToolOutput, type ToolError, type ToolResult } from "../../src/toolOutput";
 
-export const REPOSITORY = path.resolve(__dirname, "../../../../..");
-/** The installed command; RTLAGENT names another one. */
-export const RTLAGENT = process.env["RTLAGENT"] ?? "rtlagent";
+/** EXTENSION_TEST_REPOSITORY names it for a copy of the extension that lies elsewhere. */
+export const REPOSITORY = process.env["EXTENSION_TEST_REPOSITORY"] ?? path.resolve(__dirname, "../../../../..");
+/** The installed command; EXTENSION_TEST_RTLAGENT names another one. */
+export const RTLAGENT = process.env["EXTENSION_TEST_RTLAGENT"] ?? "rtlagent";
 
 /** Make a folder with a blank in its name that is gone after the test. */
 export function folder(t: TestContext, files: Readonly<Record<string, string>> = {}): string {
@@ -37,7 +38,7 @@ export function missing(): string | false {
     execFileSync(RTLAGENT, ["--version"], { stdio: "ignore", timeout: 30_000 });
     return false;
   } catch {
-    return "rtlagent is not installed; RTLAGENT names one";
+    return "rtlagent is not installed; EXTENSION_TEST_RTLAGENT names one";
   }
 }
 
