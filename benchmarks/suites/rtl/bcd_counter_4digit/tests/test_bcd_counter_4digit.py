@@ -48,6 +48,10 @@ class Bench:
     async def reset(self):
         """Reset in the middle of a cycle; an edge in reset changes nothing."""
         dut = self.dut
+        # From 1, because Verilator's inputs are 0 from the start: no edge, no asynchronous reset.
+        dut.clk.value = 0
+        dut.rst_n.value = 1
+        await Timer(1, unit="ns")
         dut.rst_n.value = 0
         dut.en.value = 1
         dut.up.value = 1
