@@ -30,8 +30,10 @@ module cdc_async_fifo (
         end
     endfunction
 
-    wire [4:0] wnext = wcount + {4'd0, winc && !wfull};
-    wire [4:0] rnext = rcount + {4'd0, rinc && !rempty};
+    wire       write = winc && !wfull;
+    wire       take  = rinc && !rempty;
+    wire [4:0] wnext = wcount + {4'd0, write};
+    wire [4:0] rnext = rcount + {4'd0, take};
 
     wire [4:0] wlevel = wcount - number_of(rgray_there);
     wire [4:0] rlevel = number_of(wgray_there) - rcount;
@@ -43,7 +45,7 @@ module cdc_async_fifo (
     assign rdata  = memory[rcount[3:0]];
 
     always @(posedge wclk)
-        if (winc && !wfull)
+        if (write)
             memory[wcount[3:0]] <= wdata;
 
     always @(posedge wclk or negedge wrst_n) begin

@@ -19,51 +19,53 @@ module i2c_target (
     reg [2:0] sda;
 
     reg [2:0] state;
+    reg [2:0] pointer;
+    // Every START begins with new ones of these.
     reg [3:0] bits;     // of the present byte, 9 with the acknowledgement
     reg [7:0] shift;
-    reg [2:0] pointer;
-    reg       stopped;  // the controller did not acknowledge
+    reg       refused;  // the controller did not acknowledge
 
-    wire scl_rises = scl[1] && !scl[2];
-    wire scl_falls = !scl[1] && scl[2];
-    wire scl_high  = scl[1] && scl[2];
-    wire starts    = scl_high && !sda[1] && sda[2];
-    wire stops     = scl_high && sda[1] && !sda[2];
+    wire clock     = scl[1];
+    wire line      = sda[1];
+    wire scl_rises = clock && !scl[2];
+    wire scl_falls = !clock && scl[2];
+    wire starts    = clock && !line && sda[2];
+    wire stops     = clock && line && !sda[2];
 
     wire       byte_ends = bits == 4'd8;
     wire       ack_ends  = bits == 4'd9;
     wire       chosen    = shift[7:1] == address;
     wire [7:0] stored    = regs[8*pointer +: 8];
 
+    always @(posedge clk) begin
+        scl <= {scl[1:0], scl_in};
+        sda <= {sda[1:0], sda_in};
+        if (starts || (scl_falls && ack_ends))
+            bits <= 4'd0;
+        else if (scl_rises)
+            bits <= bits + 4'd1;
+        if (scl_rises) begin
+            refused <= line;
+            if (!byte_ends)
+                shift <= {shift[6:0], line};
+        end
+    end
+
+    integer k;
     always @(posedge clk or negedge rst_n) begin
         if (!rst_n) begin
-            scl     <= 3'b111;
-            sda     <= 3'b111;
             state   <= IDLE;
-            bits    <= 4'd0;
-            shift   <= 8'd0;
             pointer <= 3'd0;
-            stopped <= 1'b0;
             sda_low <= 1'b0;
-            regs    <= 64'd0;
+            for (k = 0; k < 8; k = k + 1)
+                regs[8*k +: 8] <= {5'b10100, k[2:0]};
         end else begin
-            scl <= {scl[1:0], scl_in};
-            sda <= {sda[1:0], sda_in};
+            // Whenever SDA can move while SCL is high, the target does not pull it.
             if (starts) begin
-                state   <= ADDRESS;
-                bits    <= 4'd0;
-                sda_low <= 1'b0;
+                state <= ADDRESS;
             end else if (stops) begin
-                state   <= IDLE;
-                sda_low <= 1'b0;
-            end else if (scl_rises) begin
-                bits    <= bits + 4'd1;
-                stopped <= sda[1];
-                if (!byte_ends)
-                    shift <= {shift[6:0], sda[1]};
+                state <= IDLE;
             end else if (scl_falls) begin
-                if (ack_ends)
-                    bits <= 4'd0;
                 case (state)
                     ADDRESS: begin
                         if (byte_ends) begin
@@ -95,14 +97,13 @@ module i2c_target (
                             pointer <= pointer + 3'd1;
                         end else if (!ack_ends) begin
                             sda_low <= !stored[3'd7 - bits[2:0]];
-                        end else if (stopped) begin
-                            sda_low <= 1'b0;
-                            state   <= IDLE;
+                        end else if (refused) begin
+                            state <= IDLE;
                         end else begin
                             sda_low <= !stored[7];
                         end
                     end
-                    default: sda_low <= 1'b0;
+                    default: ;
                 endcase
             end
         end

@@ -17,7 +17,7 @@ class Bus:
         self.scl = self.sda = 1
         self.idle = True
         self.low = self.pulled = 0
-        self.regs = [0] * 8
+        self.regs = [0xA0 + k for k in range(8)]
         self.pointer = 0
 
     async def clocks(self, cycles, checked=True):
@@ -47,10 +47,11 @@ class Bus:
         dut.rst_n.value = 0
         self.scl = self.sda = 1
         self.idle = True
-        self.low, self.pulled, self.regs, self.pointer = 0, 0, [0] * 8, 0
+        self.low = self.pulled = self.pointer = 0
+        self.regs = [0xA0 + k for k in range(8)]
         await Timer(2, unit="ns")
-        seen = int(dut.sda_low.value), int(dut.regs.value)
-        assert seen == (0, 0), f"sda_low, regs {seen} in reset"
+        seen = int(dut.sda_low.value), f"{int(dut.regs.value):016x}"
+        assert seen == (0, "a7a6a5a4a3a2a1a0"), f"sda_low, regs {seen} in reset"
         await self.clocks(2)
         dut.rst_n.value = 1
         await self.clocks(10)
@@ -143,6 +144,9 @@ async def write_and_read_back(dut):
     bus = await started(dut)
     await bus.write(6, [0x11, 0xEE, 0x35, 0xCA])
     await bus.stop()
+    # After a STOP, clocks mean nothing.
+    for _ in range(18):
+        await bus.bit(1)
     await bus.read(3)
     await bus.stop()
     await bus.write(0xFD, [0x96])
@@ -266,14 +270,19 @@ async def resets(dut):
         await bus.bit(1, low=0)
     await bus.reset()
     await bus.select(1)
+    await bus.bit(1, low=0)
     await bus.bit(1, low=1)
     await bus.reset()
     await bus.write(0, [0x5B])
     await bus.reset()
-    # Not in a transfer any more: these clocks are nobody's.
-    for value in (1, 1, 1):
-        await bus.bit(value)
-    await bus.stop()
+    # Reset while SDA is 1: nobody sends a STOP, but the transfer is over, and these clocks are nobody's.
+    for read in (0, 1):
+        await bus.select(read)
+        await bus.bit(1)
+        await bus.reset()
+        for _ in range(18):
+            await bus.bit(1)
+        await bus.stop()
     await bus.write(3, [0x10])
     await bus.write(3)
     await bus.read(1)
