@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -176,6 +177,22 @@ def test_runs_share_a_base_without_touching_each_other(place: str | Path) -> Non
             store.run("run")
         with pytest.raises(UsageError, match="no run 'x'"):
             store.run("x")
+
+
+def test_many_can_make_the_same_base_at_once(tmp_path: Path) -> None:
+    def make(place: Path, start: threading.Barrier) -> None:
+        start.wait()
+        with opened(place) as store:
+            store.register(RUN)
+
+    for number in range(60):
+        place = tmp_path / f"{number}.sqlite"
+        start = threading.Barrier(4)
+        with ThreadPoolExecutor(4) as pool:
+            made = [pool.submit(make, place, start) for _ in range(4)]
+        assert [m.result() for m in made] == [None] * 4
+        with open_store(place) as store:
+            assert store.runs() == (RUN,)
 
 
 def test_a_failed_batch_leaves_nothing(place: str | Path) -> None:

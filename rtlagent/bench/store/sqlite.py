@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from rtlagent.errors import RunError, UsageError
 
 _BUSY_S = 60.0
+_PAUSE_S = 0.01
 
 
 class SqliteConnection:
@@ -24,7 +26,7 @@ class SqliteConnection:
         try:
             self._base = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
             if create:
-                self._base.execute("PRAGMA journal_mode=WAL")
+                _patiently(lambda: self._base.execute("PRAGMA journal_mode=WAL"))
                 # A power cut may cost the last results; they are still in the tasks' folders.
                 self._base.execute("PRAGMA synchronous=NORMAL")
         except sqlite3.Error as error:
@@ -33,7 +35,7 @@ class SqliteConnection:
     def execute(self, statements: Sequence[tuple[str, Sequence[dict[str, Any]]]]) -> None:
         """Execute all in one transaction."""
         try:
-            self._base.execute("BEGIN IMMEDIATE")
+            _patiently(lambda: self._base.execute("BEGIN IMMEDIATE"))
             for statement, parameters in statements:
                 self._base.executemany(statement, parameters)
             self._base.execute("COMMIT")
@@ -45,13 +47,29 @@ class SqliteConnection:
     def select(self, statement: str, parameters: dict[str, Any]) -> Iterator[Sequence[Any]]:
         """Yield rows."""
         try:
-            yield from self._base.execute(statement, parameters)
+            yield from _patiently(lambda: self._base.execute(statement, parameters))
         except sqlite3.Error as error:
             raise _failed(self._path, error) from error
 
     def close(self) -> None:
         """Close the file."""
         self._base.close()
+
+
+def _patiently(step: Callable[[], sqlite3.Cursor]) -> sqlite3.Cursor:
+    """Repeat what finds the file busy.
+
+    SQLite's own timeout does not cover every such answer: changing to WAL, recovering a log and the last connection's
+    closing refuse others at once.
+    """
+    deadline = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            return step()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(_PAUSE_S)
 
 
 def _failed(path: Path, error: sqlite3.Error) -> RunError:

@@ -164,8 +164,8 @@ async def breaks_and_framing(dut):
     bench = await started(dut)
     await bench.idle(5)
     await bench.frame(0xA7, 0)
-    for byte in (0x00, 0x80, 0x01, 0xFF):
-        for zeros in (0, 1, 50, 200):
+    for byte in (0x00, 0x80, 0x01):
+        for zeros in (0, 1, 90):
             await bench.frame(byte, 0, stop=0, idle=0)
             for _ in range(zeros):
                 await bench.cycle(0, 0)
@@ -181,7 +181,7 @@ async def resets(dut):
     bench = await started(dut)
     await bench.idle(4)
     await bench.frame(0xD2, 0)
-    for cycles in (1, 2, 3, 4, 20, 44, 78, 79, 80, 81, 85):
+    for cycles in (1, 2, 3, 20, 78, 79, 80, 81, 85):
         for rxd in (0, 1):
             for k in range(cycles):
                 await bench.cycle(0 if k < 8 else rxd, 0)
@@ -196,7 +196,7 @@ async def random_line(dut):
     rng = random.Random(3)
     bench = await started(dut)
     rxd = 1
-    for _ in range(700):
+    for _ in range(450):
         rxd ^= 1
         div = rng.choice((0, 0, 0, 1))
         for _ in range(rng.choice((1, 1, 2, 3, 8, 8, 16, 24))):
