@@ -122,6 +122,38 @@ class Verifier:
         grade, reason = self._grade(candidate, spec, steps) if passed else (Grade.NONE, "the candidate did not pass")
         return replace(verdict, passed=passed, unmet=unmet, grade=grade, grade_reason=reason)
 
+    def gate(self, name: str, candidate: Candidate, spec: Spec) -> StepResult:
+        """Run one gate by itself; what stands before it in the list is taken as passed.
+
+        Args:
+            name: As in `StepResult.step`.
+            candidate: What is judged.
+            spec: With its top and ports.
+
+        Raises:
+            UsageError: there is no such gate, or nothing here that it could judge by.
+            ToolError: a tool is missing or the sandbox cannot be set up.
+        """
+        by_trace, by_c = self.bench.trace is not None, self.bench.c is not None
+        gates: dict[str, tuple[Callable[[Candidate, Spec], StepResult], bool]] = {
+            "lint": (self._lint, True),
+            "elaborate": (self._elaborate, True),
+            "simulate": (self._simulate, by_trace),
+            "cosim": (self._cosim, by_c),
+            "csim": (self._cosim, by_c),
+            "tests": (self._tests, bool(spec.tests)),
+            "equiv": (self._equiv, bool(self.bench.baseline)),
+            "synthesize": (self._synthesize, True),
+            "place_and_route": (self._place_and_route, True),
+            "cross_check": (self._cross_check, by_trace),
+        }
+        if name not in gates:
+            raise UsageError(f"there is no gate {name!r}", hint=f"the gates are: {', '.join(gates)}")
+        run, possible = gates[name]
+        if not possible:
+            raise UsageError(f"there is nothing that {name} could judge by")
+        return run(candidate, spec)
+
     def _grade(self, candidate: Candidate, spec: Spec, steps: Sequence[StepResult]) -> tuple[Grade, str]:
         if self.bench.c is not None:
             from rtlagent.tools.c_reference import grade_against_c

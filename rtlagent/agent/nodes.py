@@ -102,6 +102,7 @@ class Nodes:
             assumptions=found.assumptions,
             ports=found.ports,
             clock=found.clock,
+            reset=found.reset,
         )
         decisions: list[tuple[str, str]] = []
         if session.ask_user is not None:

@@ -69,6 +69,11 @@ _COMMANDS = {
         "compare",
         "Compare two runs: verdict, evidence, resources, clock, latency, cost, settings and designs.",
     ),
+    "bundle": _Command(
+        "rtlagent.cli.bundle",
+        "bundle",
+        "Pack a failing gate with everything that it judged by into one zip file, to be run again anywhere.",
+    ),
     "init": _Command("rtlagent.cli.init", "init", "Write the first spec of a project, after four questions."),
     "mcp": _Command("rtlagent.cli.mcp", "mcp", "Serve the tools to a coding agent over MCP."),
     "vscode": _Command("rtlagent.cli.vscode", "vscode", "Give a VS Code folder tasks, diagnostics and the MCP server."),

@@ -16,6 +16,7 @@ from rtlagent.types import (
     Metrics,
     Port,
     Requirements,
+    Reset,
     RunRecord,
     Spec,
     Usage,
@@ -170,13 +171,20 @@ def read_story(folder: RunFolder) -> Story:
 
 
 def _completed(folder: RunFolder, spec: Spec, understood: Event) -> Spec:
-    """Return the spec with the ports and the clock that the model found, where it names none."""
+    """Return the spec with the ports, the clock and the reset that the model found, where it names none."""
     found = [folder.record(Port, p, "a port") for p in entries(understood, "ports")]
     clock = folder.record(Clock, understood.get("clock"), "the clock")
+    reset = folder.record(Reset, understood.get("reset"), "the reset")
     ports = tuple(p for p in found if p is not None)
     widths = {p.name: p.width for p in ports}
     fixed = tuple(replace(p, width=widths.get(p.name)) if p.width is None else p for p in spec.ports)
-    return replace(spec, ports=fixed or ports, clock=spec.clock or clock)
+    names = {p.name for p in fixed or ports}
+    return replace(
+        spec,
+        ports=fixed or ports,
+        clock=spec.clock or (clock if clock and clock.port in names else None),
+        reset=spec.reset or (reset if reset and reset.port in names else None),
+    )
 
 
 def _texts(report: Mapping[str, Any], key: str) -> tuple[tuple[str, ...], ...]:
