@@ -113,7 +113,8 @@ class _Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command, or say which one may be meant."""
-        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+        # A shell that asks for completions has no place for a complaint.
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
             ctx.fail(f"no command {args[0]!r}; {suggestion(args[0], _COMMANDS)}")
         return super().resolve_command(ctx, args)
 
@@ -145,7 +146,7 @@ class _Commands(TyperGroup):
             raise typer.Exit(EXIT_TOOL) from None
 
 
-app = typer.Typer(cls=_Commands, rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(cls=_Commands, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 @app.callback(no_args_is_help=True, invoke_without_command=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from rtlagent.cli.completion import suite_names
 from rtlagent.cli.generate import AsJson, MaxCost, MaxTime, MaxTokens, Model, Plain, RunsDir, Sandbox
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ RunName = Annotated[
 
 @bench_app.command("run", no_args_is_help=True)
 def run(
-    suite: Annotated[str, typer.Argument(help="The suite's name, such as verilog-eval-v2 or folder.")],
+    suite: Annotated[
+        str, typer.Argument(help="The suite's name, such as verilog-eval-v2 or folder.", autocompletion=suite_names)
+    ],
     path: Annotated[Path, typer.Option("--path", "-p", help="Where the suite's data are.")],
     model: Model = None,
     samples: Annotated[int, typer.Option("--samples", "-n", help="Answers to each problem.")] = 1,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rtlagent.cli.completion import suite_names
+
 if TYPE_CHECKING:
     from rtlagent.bench.audit import ProblemAudit
     from rtlagent.bench.errata import Errata
@@ -33,7 +35,12 @@ def register(app: typer.Typer) -> None:
 
 
 def audit(
-    suite_name: Annotated[str, typer.Argument(metavar="SUITE", help="See rtlagent bench suites.", show_default=False)],
+    suite_name: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUITE", help="See rtlagent bench suites.", show_default=False, autocompletion=suite_names
+        ),
+    ],
     path: Annotated[Path, typer.Option("--path", "-p", metavar="P", help="The suite's data.", show_default=False)],
     problem: Annotated[
         list[str] | None,

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rtlagent.cli.completion import suite_names
+
 if TYPE_CHECKING:
     from rtlagent.bench.answers import Answers
     from rtlagent.bench.errata import Errata
@@ -60,7 +62,12 @@ def suites(
 
 
 def score(
-    suite_name: Annotated[str, typer.Argument(metavar="SUITE", help="See rtlagent bench suites.", show_default=False)],
+    suite_name: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUITE", help="See rtlagent bench suites.", show_default=False, autocompletion=suite_names
+        ),
+    ],
     path: Annotated[Path, typer.Option("--path", "-p", metavar="P", help="The suite's data.", show_default=False)],
     answers: Annotated[
         Path | None,
@@ -160,7 +167,12 @@ def score(
 
 
 def fetch(
-    suite_name: Annotated[str, typer.Argument(metavar="SUITE", help="See rtlagent bench suites.", show_default=False)],
+    suite_name: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUITE", help="See rtlagent bench suites.", show_default=False, autocompletion=suite_names
+        ),
+    ],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="A new folder for the data.", show_default=False)
     ],

@@ -9,13 +9,18 @@ from typing import Annotated
 
 import typer
 
+from rtlagent.cli.completion import run_names
 from rtlagent.cli.generate import AsJson, RunsDir
 from rtlagent.errors import EXIT_FAIL, RunError, UsageError
 
 
 def bundle(
     run: Annotated[
-        str, typer.Argument(help="The run's folder, or a part of its name that only it has; with --replay, a bundle.")
+        str,
+        typer.Argument(
+            help="The run's folder, or a part of its name that only it has; with --replay, a bundle.",
+            autocompletion=run_names,
+        ),
     ],
     step: Annotated[
         str,

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rtlagent.cli.completion import run_names
+
 if TYPE_CHECKING:
     from rtlagent.agent.report import HlsReport
     from rtlagent.types import RunRecord, Verdict
@@ -44,7 +46,10 @@ class _Side:
 
 
 RunName = Annotated[
-    str, typer.Argument(help="The run's folder, or a part of its name that only it has.", show_default=False)
+    str,
+    typer.Argument(
+        help="The run's folder, or a part of its name that only it has.", show_default=False, autocompletion=run_names
+    ),
 ]
 
 

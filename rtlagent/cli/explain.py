@@ -12,6 +12,8 @@ from typing import Annotated
 
 import typer
 
+from rtlagent.cli.completion import codes
+
 CATALOGUE = Path(__file__).with_name("explanations.toml")
 
 
@@ -31,7 +33,12 @@ class Explanation:
 def explain(
     diagnostic: Annotated[
         str | None,
-        typer.Argument(metavar="CODE", help="Such as LATCH, or the whole line of a diagnostic.", show_default=False),
+        typer.Argument(
+            metavar="CODE",
+            help="Such as LATCH, or the whole line of a diagnostic.",
+            show_default=False,
+            autocompletion=codes,
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     all_codes: Annotated[bool, typer.Option("--list", help="List all codes that are known.")] = False,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rtlagent.cli.c_options import Clock, NoPragmas, Target, Testbench, Top
+from rtlagent.cli.completion import run_names
 
 if TYPE_CHECKING:
     from rtlagent.agent import RunReport
@@ -173,7 +174,9 @@ def _compile_and_go(
 
 
 def resume(
-    run: Annotated[str, typer.Argument(help="The run's folder, or a part of its name that only it has.")],
+    run: Annotated[
+        str, typer.Argument(help="The run's folder, or a part of its name that only it has.", autocompletion=run_names)
+    ],
     model: Model = None,
     out: Out = None,
     max_iterations: MaxIterations = None,

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from rtlagent.cli.completion import run_names
 from rtlagent.cli.generate import AsJson, RunsDir
 
 _OPENS_WITHIN_S = 10
@@ -17,7 +18,11 @@ _OPENS_WITHIN_S = 10
 
 def report(
     run: Annotated[
-        str, typer.Argument(help="The run's folder, or a part of its name that only it has; a benchmark run's folder.")
+        str,
+        typer.Argument(
+            help="The run's folder, or a part of its name that only it has; a benchmark run's folder.",
+            autocompletion=run_names,
+        ),
     ],
     out: Annotated[
         Path | None,
