@@ -64,6 +64,9 @@ _COMMANDS = {
         "report",
         "Write a run's report: one HTML file that needs no network, with everything that the run did.",
     ),
+    "view": _Command(
+        "rtlagent.cli.view", "view", "List runs and open one, in the terminal or the browser, also while it goes on."
+    ),
     "compare": _Command(
         "rtlagent.cli.compare",
         "compare",
@@ -83,7 +86,7 @@ _COMMANDS = {
     "clean": _Command("rtlagent.cli.clean", "clean", "List old runs and caches, and with --yes remove them."),
     "doctor": _Command("rtlagent.cli.doctor", "doctor", "List the tools: found, version, needed, what for."),
 }
-_WITHOUT_ARGUMENTS = frozenset({"doctor", "init", "mcp", "vscode", "config", "clean"})
+_WITHOUT_ARGUMENTS = frozenset({"doctor", "init", "mcp", "vscode", "config", "clean", "view"})
 
 
 class _Commands(TyperGroup):
