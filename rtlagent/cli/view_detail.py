@@ -163,8 +163,8 @@ class RunDetails:
                 return (head, Text(_clip(self._timeline.raw(index).decode(errors="replace"))))
             try:
                 return (head, *self._kinds.get(entry.kind, self._other)(entry, event, index))
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
-                note = Text(f"\nThe event has a form that this version does not know ({error!r}):", "yellow")
+            except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+                note = Text(f"\nNot everything can be shown of it ({error!r}):", "yellow")
                 return (head, note, *_fields(event))
 
     def _other(self, _entry: Entry, event: Event, _index: int) -> Iterator[Block]:

@@ -18,6 +18,8 @@ from rtlagent.types import Usage, from_json
 Event = Mapping[str, Any]
 PIECE_BYTES = 4 << 20
 _LONGEST_LINE = 400
+_LATEST_S = 1e11
+"""No event is of a later time, and a calendar would not know it."""
 _HEAD = re.compile(rb'\{"time": ([0-9.]+), "event": "(\w+)"')
 _TALLIED = frozenset((b"started", b"ended", b"interrupted", b"iteration", b"compiled", b"model_reply"))
 _STYLES = {"PASS": "green", "FAIL": "red", "ERROR": "bold red", "TIMEOUT": "bold red", "UNPROVEN": "yellow"}
@@ -80,11 +82,19 @@ class LineFile:
         return b""
 
 
+def _number(digits: bytes) -> float | None:
+    with suppress(ValueError):
+        value = float(digits)
+        return value if value < _LATEST_S else None
+    return None
+
+
 def parse_event(line: bytes) -> Event | None:
     """Return the event in a line; None: the line is damaged."""
     try:
         event = json.loads(line)
-        if isinstance(event["event"], str) and isinstance(event["time"], int | float):
+        at = event["time"]
+        if isinstance(event["event"], str) and isinstance(at, int | float) and 0 <= at < _LATEST_S:
             return dict(event)
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
@@ -112,10 +122,10 @@ class Tally:
     def take_line(self, line: bytes) -> None:
         """Take a line of events.jsonl, and parse it only if that says more than its beginning does."""
         head = _HEAD.match(line)
-        if head is not None and head[2] not in _TALLIED:
-            with suppress(ValueError):
-                self._note(float(head[1]), "")
-                return
+        at = _number(head[1]) if head is not None and head[2] not in _TALLIED else None
+        if at is not None:
+            self._note(at, "")
+            return
         event = parse_event(line)
         if event is not None:
             self.take(event)

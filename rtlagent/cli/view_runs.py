@@ -65,7 +65,7 @@ class RunSummary:
         return (
             self.id,
             self.state,
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(self.began_at)) if self.began_at is not None else "-",
+            _date(self.began_at),
             duration(self.seconds),
             count,
             tokens_text(self.usage.tokens_in + self.usage.tokens_out) if asked else "-",
@@ -92,6 +92,12 @@ class RunSummary:
             "finished": self.finished,
             "tasks": self.tasks,
         }
+
+
+def _date(at: float | None) -> str:
+    with suppress(OverflowError, OSError, ValueError):
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(at)) if at is not None else "-"
+    return "?"
 
 
 def _or_dash(number: int | None) -> str:
@@ -234,9 +240,11 @@ class RunList:
         Raises:
             UsageError: there is none, or there are several.
         """
-        direct = Path(name)
-        with suppress(OSError, ValueError):
-            found = watched_run(direct.resolve(), direct.resolve().name) if direct.is_dir() else None
+        is_folder = False
+        with suppress(OSError, ValueError):  # a name that no folder can have
+            direct = Path(name).resolve()
+            is_folder = direct.is_dir()
+            found = watched_run(direct, direct.name) if is_folder else None
             if found is not None:
                 return found
         if not self._watched:
@@ -248,7 +256,7 @@ class RunList:
         shown = ", ".join(sorted(matches or names)[-_MOST_NAMED:])
         if matches:
             raise UsageError(f"{len(matches)} runs match {name!r}: {shown}", hint="give the whole name")
-        if direct.is_dir():
+        if is_folder:
             raise UsageError("there is no run in this folder", where=name, hint="`rtlagent view` lists the runs")
         hint = suggestion(name, names) or f"the latest runs are: {shown}"
         hint = hint if names else "`rtlagent generate` makes one; --runs-dir says where they are"

@@ -364,5 +364,8 @@ class Viewer(App[None]):
             )
         except RtlagentError as error:
             said = error.message
+        except Exception as error:
+            # A damaged run is still to be looked at here.
+            said = f"the report cannot be made: unexpected {type(error).__name__}: {error}"
         if said:
             self.call_from_thread(self.notify, printable(said), severity="warning", markup=False)

@@ -87,8 +87,9 @@ class Site:
         """Return the runs, the opened one first if it lies elsewhere."""
         with self._lock:
             found = self._runs.poll()
-            if self._opened is not None and all(s.path.resolve() != self._opened.path for s in found):
-                found.insert(0, self._opened.summary())
+            opened = self._opened
+            if opened is not None and all(s.path.resolve() != opened.path.resolve() for s in found):
+                found.insert(0, opened.summary())
         return found
 
     def find(self, parts: Sequence[str]) -> tuple[RunSummary, list[str]] | None:
@@ -166,13 +167,25 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30
     server_version = "rtlagent"
     sys_version = ""
+    _begun = False
 
     @property
     def _server(self) -> Server:
         return cast(Server, self.server)
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Answer; a fault of ours is told here and there, and the server goes on."""
+        try:
+            self._answer()
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception as error:
+            told = f"unexpected {type(error).__name__}: {error}"
+            print(printable(f"warning: a request was not answered: {told}"), file=sys.stderr, flush=True)
+            if not self._begun:
+                self._say(HTTPStatus.INTERNAL_SERVER_ERROR, told)
+
+    def _answer(self) -> None:
         port = self._server.server_port
         if self.headers.get_all("Host") not in ([f"{_HOST}:{port}"], [f"localhost:{port}"]):
             self._say(HTTPStatus.FORBIDDEN, "this host is not served")
@@ -281,6 +294,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def _begin(self, status: HTTPStatus, kind: str, size: int, headers: dict[str, str]) -> None:
+        self._begun = True
         self.send_response(status)
         for name, value in {"Content-Type": kind, "Content-Length": str(size), **_HEADERS, **headers}.items():
             self.send_header(name, value)
@@ -334,10 +348,12 @@ def serve(runs: RunList, opened: Watched | None, *, port: int, opens: bool, tool
                 f"the port cannot be used: {error.strerror}", where=f"{_HOST}:{port}", hint=hint
             ) from error
         with server:
-            place = server.url_of(opened.summary()) if opened is not None else server.url
+            place = server.url
+            if opened is not None:
+                place = server.url_of(next(s for s in site.summaries() if s.path.resolve() == opened.path.resolve()))
             with suppress(KeyboardInterrupt):
-                print(place, flush=True)
                 print("Ctrl-C ends it", file=sys.stderr, flush=True)
+                print(place, flush=True)
                 if opens:
                     threading.Thread(target=open_page, args=(place,), daemon=True).start()
                 server.serve_forever(poll_interval=0.2)
