@@ -10,7 +10,9 @@ if (location.protocol === "file:") {
       this.frame = document.createElement("iframe")
       this.frame.hidden = true
       this.frame.srcdoc =
-        "<script>self.postMessage = (data) => parent.postMessage(data, '*')</script>" +
+        // A worker answers without naming a target; what has one is our own question.
+        "<script>const native = self.postMessage.bind(self); self.postMessage = (data, target) => " +
+        "target ? native(data, target) : parent.postMessage(data, '*')</script>" +
         `<script src="${address.toString()}"></script>`
       this.frame.addEventListener("load", () => {
         const waiting = this.waiting

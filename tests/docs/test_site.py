@@ -40,7 +40,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     program = Path(sys.executable).parent / "mkdocs"
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    command = [program, "build", "--strict", "--site-dir", folder]
+    command = [str(program), "build", "--strict", "--site-dir", str(folder)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr, done.stderr
@@ -84,6 +84,12 @@ def test_the_pages_open_from_disk(site: Path) -> None:
         for name in page_names():
             page.goto((site / name.replace(".md", ".html")).as_uri())
             assert page.locator("h1").first.is_visible()
+        page.goto((site / "index.html").as_uri())
+        page.locator("input.md-search__input").click()
+        page.locator("input.md-search__input").press_sequentially("array_partition")
+        found = page.locator(".md-search-result__item").first
+        found.wait_for(timeout=20_000)
+        assert "array_partition" in found.inner_text()
         browser.close()
     assert said == []
     assert [a for a in asked if not a.startswith(("file:", "data:", "blob:"))] == []
