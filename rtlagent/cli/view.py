@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -66,7 +67,7 @@ def view(
         serve(runs, opened, port=port or 0, opens=not no_open, tools=config.tools)
     elif as_json:
         print(json.dumps(_as_json(runs, opened)))
-    elif sys.stdin.isatty() and sys.stdout.isatty():
+    elif sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
         _show(runs, opened, config.tools)
     else:
         _print(runs, opened)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,14 +74,18 @@ class _Steps:
         return self.folder.record(StepResult, self.folder.json_of(nearest[1]), nearest[1])
 
     def _look(self) -> None:
-        for path in (self.folder.path / "store").glob("step-*.json"):
-            if path.name in self._seen:
+        new: list[os.DirEntry[str]] = []
+        with suppress(FileNotFoundError), os.scandir(self.folder.path / "store") as store:
+            new = [e for e in store if e.name.startswith("step-") and e.name not in self._seen]
+        for entry in new:
+            # One that is being written has another name.
+            self._seen.add(entry.name)
+            if not entry.name.endswith(".json") or not entry.is_file(follow_symlinks=False):
                 continue
-            self._seen.add(path.name)
-            value = self.folder.json_of(f"store/{path.name}")
+            value = _json(Path(entry.path).read_bytes())
             if isinstance(value, dict) and isinstance(value.get("wall_s"), int | float):
                 key = (str(value.get("step")), str(value.get("log_path") or ""))
-                self._found.setdefault(key, []).append((float(value["wall_s"]), f"store/{path.name}"))
+                self._found.setdefault(key, []).append((float(value["wall_s"]), f"store/{entry.name}"))
 
 
 @dataclass

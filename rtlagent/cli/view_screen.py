@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Protocol
@@ -22,7 +24,7 @@ from rtlagent.cli.view_text import Line
 from rtlagent.cli.view_widgets import Detail, Rows
 from rtlagent.config import ToolConfig
 from rtlagent.console import usage_text
-from rtlagent.errors import RtlagentError
+from rtlagent.errors import EXIT_INTERRUPTED, RtlagentError
 from rtlagent.printable import printable
 from rtlagent.report.text import duration
 
@@ -326,6 +328,7 @@ class Viewer(App[None]):
     RunScreen Detail { width: 3fr; padding: 0 1; }
     """
     ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "Quit", show=False, priority=True)]
 
     def __init__(self, runs: RunList, opened: Watched | None = None, *, tools: ToolConfig | None = None) -> None:
         super().__init__()
@@ -337,6 +340,10 @@ class Viewer(App[None]):
 
     def on_mount(self) -> None:
         """Show the list, and above it the run that was asked for."""
+        # Where a polite kill is an interrupt, as in the command, it would break off whatever is being drawn.
+        if signal.getsignal(signal.SIGTERM) is signal.default_int_handler:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                asyncio.get_running_loop().add_signal_handler(number, lambda: self.exit(return_code=EXIT_INTERRUPTED))
         self.push_screen(RunsScreen(self._runs))
         if self._opened is not None:
             self.push_screen(RunScreen(self._opened))

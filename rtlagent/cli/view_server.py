@@ -28,6 +28,7 @@ from rtlagent.printable import printable
 
 _HOST = "127.0.0.1"
 _RUNNING_EVERY_S, _IDLE_EVERY_S = 2, 15
+_SLOW_S = 1.0
 _REST = 3
 """A page of a run that goes on is made again after so many times what making it took."""
 _OPEN_FOLDERS = frozenset(("logs", "rtl", "tb"))
@@ -100,30 +101,42 @@ class Site:
                 return summary, list(parts[len(name) :])
         return None
 
-    def report(self, run: RunSummary) -> bytes:
-        """Return a run's report, made anew if the run has changed.
+    def report(self, run: RunSummary) -> tuple[bytes, bool]:
+        """Return a run's report, and whether it tells all that the run has done.
+
+        One that takes long to make is made anew in the background; until then there is the one before.
 
         Raises:
             RtlagentError: it cannot be made.
         """
         with self._lock:
             page = self._made.setdefault(run.path, _Page(self._pages / f"{len(self._made)}.html"))
-        with page.lock:
-            stamp = (_stamp(run.path), run.state, run.finished)
+        stamp = (_stamp(run), run.state, run.finished)
+        if page.stamp is None or (stamp != page.stamp and page.took_s < _SLOW_S):
+            self._make(page, run, stamp)
+        elif stamp != page.stamp and not page.lock.locked():
             rests = run.running and time.monotonic() < page.made_at + _REST * page.took_s
-            if page.stamp is None or (stamp != page.stamp and not rests):
-                start = time.monotonic()
-                write_page(run.path, page.path, running=run.running, tools=self._tools)
-                page.stamp, page.made_at = stamp, time.monotonic()
-                page.took_s = page.made_at - start
-            return page.path.read_bytes()
+            if not rests:
+                threading.Thread(target=self._make, args=(page, run, stamp), daemon=True).start()
+        return page.path.read_bytes(), stamp == page.stamp
+
+    def _make(self, page: _Page, run: RunSummary, stamp: object) -> None:
+        with page.lock:
+            if stamp == page.stamp:
+                return  # another request has made it meanwhile
+            start = time.monotonic()
+            write_page(run.path, page.path, running=run.running, tools=self._tools)
+            page.stamp, page.made_at = stamp, time.monotonic()
+            page.took_s = page.made_at - start
 
 
-def _stamp(path: Path) -> object:
-    found: list[tuple[int, int]] = []
+def _stamp(run: RunSummary) -> object:
+    """Return something that is another whenever the run's report may be."""
+    # Results on a server tell nothing of a change.
+    found = [(int(time.time() // _IDLE_EVERY_S), 0)] if run.kind == "bench" and run.finished is None else []
     for name in (*MARKS, "results.sqlite", "results.sqlite-wal"):
         with suppress(OSError):
-            status = (path / name).stat()
+            status = (run.path / name).stat()
             found.append((status.st_size, status.st_mtime_ns))
     return found
 
@@ -242,11 +255,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _report(self, run: RunSummary) -> None:
         try:
-            data = self._server.site.report(run)
+            data, whole = self._server.site.report(run)
         except RtlagentError as error:
             self._say(HTTPStatus.INTERNAL_SERVER_ERROR, str(error), _refresh(run))
             return
-        self._send(data, headers=_refresh(run))
+        self._send(data, headers=_refresh(run) if whole else {"Refresh": str(_RUNNING_EVERY_S)})
 
     def _task(self, bench: RunSummary, rest: list[str]) -> None:
         """Answer with the report of the run that answered a task, or with a file of the task's."""

@@ -177,6 +177,8 @@ class Detail(ScrollView, can_focus=True):
         Binding("up", "scroll_up", "Up", show=False),
         Binding("left", "sideways(-1)", "Left", show=False),
         Binding("right", "sideways(1)", "Right", show=False),
+        Binding("home", "edge(0)", "Start", show=False),
+        Binding("end", "edge(1)", "End", show=False),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -210,6 +212,10 @@ class Detail(ScrollView, can_focus=True):
         self._document.fold(width)
         self.virtual_size = Size(_FILE_WIDTH if self._document.has_files else 1, len(self._document))
         self.refresh()
+
+    def action_edge(self, end: int) -> None:
+        """Show the beginning or the end."""
+        self.scroll_to(y=self.max_scroll_y * end, x=0, animate=False)
 
     def action_sideways(self, by: int) -> None:
         """Show what stands left or right of the pane."""

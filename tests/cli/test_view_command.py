@@ -83,8 +83,9 @@ def test_wrong_input(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["error"]["exit_code"] == 2
 
 
-@pytest.mark.parametrize("quit_by", [b"q", b"\x11"])
+@pytest.mark.parametrize("quit_by", [b"q", b"\x03", b""])
 def test_starts_and_quits_in_a_terminal(tmp_path: Path, quit_by: bytes) -> None:
+    """By a key, Ctrl-C, or a polite kill."""
     made = finished(tmp_path)
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "30"}
@@ -106,13 +107,15 @@ def test_starts_and_quits_in_a_terminal(tmp_path: Path, quit_by: bytes) -> None:
                     break
             if made.id.encode() in said and b"Quit" in said and not sent:
                 sent = True
-                os.write(ours, quit_by)
-        assert process.wait(20) == 0
+                os.write(ours, quit_by) if quit_by else process.terminate()
+        assert process.wait(20) == (0 if quit_by else 130)
     finally:
         process.kill()
         process.wait()
         os.close(ours)
-    assert b"\x1b[?1049h" in said and b"Traceback" not in said
+    # The terminal is as it was before: its other screen is left, and the mouse is its own again.
+    assert b"\x1b[?1049h" in said and b"\x1b[?1049l" in said and said.rfind(b"\x1b[?1000l") > said.rfind(b"\x1b[?1000h")
+    assert b"Traceback" not in said
 
 
 @settings(max_examples=60, deadline=None)

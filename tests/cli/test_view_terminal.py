@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -172,6 +174,34 @@ def test_follows_a_run_that_goes_on(tmp_path: Path) -> None:
 
     with held(run.folder):
         drive(tmp_path, steps, "fifo")
+
+
+@pytest.mark.slow
+def test_follows_a_real_run_to_its_end(tmp_path: Path) -> None:
+    example = Path(__file__).resolve().parents[2] / "examples" / "edge_detector"
+    words = ("generate", str(example / "spec.md"), "--model", f"replay:{example / 'replies.jsonl'}", "--plain")
+    command = [sys.executable, "-c", "from rtlagent.cli import main; main()", *words, "--runs-dir", str(tmp_path)]
+
+    async def steps(app: Viewer, pilot: Pilot[None]) -> None:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            await until(pilot, lambda: app.screen.rows.shown and " running " in app.screen.rows.shown[0])
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, RunScreen))
+            assert app.screen.live
+            for _ in range(10):
+                if process.poll() is not None:
+                    break
+                await pilot.pause(3)
+            output = process.communicate(timeout=120)[0].decode()
+        assert process.returncode == 0, output
+        await until(pilot, lambda: "PASS" in title(app))
+        assert app.screen.rows.at_end and "ended: PASS" in app.screen.rows.shown[-1]
+        await choose(app, pilot, "synthesize: PASS")
+        await until(pilot, lambda: "Yosys" in detail(app) and "measured: luts" in detail(app))
+        await choose(app, pilot, "golden model: PASS")
+        await until(pilot, lambda: "scenarios" in detail(app))
+
+    drive(tmp_path, steps)
 
 
 def test_the_list_follows_too(tmp_path: Path) -> None:
