@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,6 +15,9 @@ import pytest
 from pages import ROOT, page_names
 
 import rtlagent
+from rtlagent.agent.report import RunReport
+from rtlagent.hls.compile import HlsResult
+from rtlagent.types import Metrics, StepResult, Verdict
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _FETCHING = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("source", "src")}
@@ -65,6 +69,9 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     for name in set(rtlagent.__all__) - {"__version__"}:
         assert {i for i in read.ids if re.fullmatch(rf"rtlagent\.(\w+\.)?{name}", i)}, name
     assert "rtlagent.__version__" in text
+    for kind in (StepResult, Verdict, Metrics, HlsResult, RunReport):
+        missing = {f"{kind.__module__}.{kind.__name__}.{f.name}" for f in fields(kind)} - read.ids
+        assert not missing
 
 
 def test_the_pages_open_from_disk(site: Path) -> None:
