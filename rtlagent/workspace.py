@@ -34,6 +34,8 @@ from rtlagent.types import Candidate, SourceFile, from_json, to_json
 Event = Mapping[str, Any]
 Listener = Callable[[Event], None]
 _ABSOLUTE = re.compile(r"(?<![\w.:/~])/(?:[\w.+-]+/)+[\w.+-]+")
+_END_OF_TIME_S = 253_000_000_000
+"""In the year 9987; later times cannot be printed."""
 _T = TypeVar("_T")
 
 
@@ -160,7 +162,7 @@ class Run:
     def _event(self, number: int, line: bytes) -> dict[str, Any]:
         try:
             event = json.loads(line)
-            if isinstance(event["event"], str) and isinstance(event["time"], int | float):
+            if is_event(event):
                 return dict(event)
         except (ValueError, KeyError, TypeError):
             pass
@@ -254,6 +256,16 @@ def _damaged(what: str, path: Path, hint: str = "") -> RunError:
     """Say that a run cannot go on as it is; nothing is changed then."""
     again = "put it back; or start anew with --model replay:RUN/model.jsonl, which asks the model nothing twice"
     return RunError(what, where=str(path), hint=hint or again)
+
+
+def is_event(value: Any) -> bool:
+    """Tell whether a parsed line of events.jsonl has the form of one: a name, and a time that a calendar has.
+
+    Raises:
+        KeyError, TypeError: it is no object, or lacks one of the two.
+    """
+    when = value["time"]
+    return isinstance(value["event"], str) and type(when) in (int, float) and 0 <= when < _END_OF_TIME_S
 
 
 def write_atomic(path: Path, text: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from rtlagent.errors import RunError
 from rtlagent.report.text import one_line
 from rtlagent.types import SourceFile, StepResult, from_json
+from rtlagent.workspace import is_event
 
 _T = TypeVar("_T")
 _MARKS = ("spec.json", "settings.json", "events.jsonl", "report.json")
@@ -119,7 +120,7 @@ class RunFolder:
                 continue
             try:
                 event = json.loads(line)
-                if not isinstance(event["event"], str) or not isinstance(event["time"], int | float):
+                if not is_event(event):
                     raise TypeError
             except (ValueError, KeyError, TypeError, RecursionError):
                 damaged += 1

@@ -6,12 +6,14 @@ metadata, or from a program that answers at once.
 
 from __future__ import annotations
 
+import json
 import platform
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata, util
@@ -94,6 +96,7 @@ def find_tools(config: ToolConfig) -> tuple[Tool, ...]:
         _libpython(),
         *(_package(p) for p in _PACKAGES),
         *(_program(p) for p in _PROGRAMS),
+        _netlistsvg(),
         _bubblewrap(config),
     )
 
@@ -158,6 +161,21 @@ def _program(wanted: _Program) -> Tool:
     version, problem = _ask_version([place, *wanted.arguments])
     problem = problem or _too_old(version, wanted.minimum)
     return Tool(wanted.name, version, wanted.minimum, wanted.required, wanted.purpose, install, place, problem)
+
+
+def _netlistsvg() -> Tool:
+    """Look for netlistsvg, a script of Node's, and read its version where npm has written it down."""
+    from rtlagent.tools.netlistsvg import find_netlistsvg
+
+    name, purpose, install = "netlistsvg", "schematics in reports (needs Node)", "npm install -g netlistsvg"
+    found = find_netlistsvg()
+    if found is None:
+        return Tool(name, None, "", False, purpose, install)
+    script, modules = found
+    version = "unknown"
+    with suppress(OSError, ValueError, KeyError):
+        version = str(json.loads((modules / "netlistsvg" / "package.json").read_bytes())["version"])
+    return Tool(name, version, "", False, purpose, install, script)
 
 
 def _ask_version(argv: Sequence[str]) -> tuple[str, str]:

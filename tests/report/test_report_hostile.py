@@ -148,3 +148,12 @@ def test_ten_megabytes_in_one_line_are_cut(copied: Path) -> None:
     assert time.monotonic() - start < 20
     assert path.stat().st_size < 1_500_000
     assert "characters more" in path.read_text()
+
+
+@pytest.mark.parametrize("when", ["1e300", "-5", "NaN", "Infinity", "true", '"now"', "null"])
+def test_a_time_that_no_calendar_has(when: str, copied: Path) -> None:
+    lines = (copied / "events.jsonl").read_text().splitlines(keepends=True)
+    extra = f'{{"time": {when}, "event": "model_call", "purpose": "x"}}\n'
+    (copied / "events.jsonl").write_text("".join([extra, *lines, extra]))
+    page = write_report(copied, schematic=False).read_text()
+    assert "2 lines of events.jsonl cannot be read" in page
