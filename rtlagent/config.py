@@ -19,7 +19,9 @@ from rtlagent.types import digest
 
 FILE_NAME = "rtlagent.toml"
 _PREFIX = "RTLAGENT_"
-_OTHER_VARIABLES = frozenset({"RTLAGENT_DEBUG", "RTLAGENT_API_KEY", "RTLAGENT_MCP_TOKEN", "RTLAGENT_REPLAY_STRICT"})
+_OTHER_VARIABLES = frozenset(
+    {"RTLAGENT_DEBUG", "RTLAGENT_NETLISTSVG", "RTLAGENT_API_KEY", "RTLAGENT_MCP_TOKEN", "RTLAGENT_REPLAY_STRICT"}
+)
 """Variables that are read elsewhere because they are secrets or not settings."""
 
 

@@ -161,3 +161,9 @@ def test_options_of_a_queue_are_read() -> None:
     require_executor("slurm?queue=short&memory=4GB&cores=2")
     assert queue_options("slurm?queue=short&memory=4GB&cores=2") == {"queue": "short", "memory": "4GB", "cores": 2}
     assert queue_options("lsf") == {}
+    lists = "slurm?job_extra_directives=--gres%3Dgpu:1&queue=q&job_extra_directives=--exclusive&job_script_prologue=a b"
+    assert queue_options(lists) == {
+        "job_extra_directives": ["--gres=gpu:1", "--exclusive"],
+        "queue": "q",
+        "job_script_prologue": ["a b"],
+    }

@@ -234,3 +234,23 @@ def test_a_job_that_slurm_cancels_is_replaced(tmp_path: Path) -> None:
     assert process.returncode == 0, out
     assert all(r["status"] == "PASS" for r in exported(run)["results"])
     assert len(exported(run)["results"]) == 10
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        ("queue=no-such-partition", 4, "the queue refuses to start a worker: "),
+        ("quewe=x", 2, "--executor slurm: "),
+        ("memory=lots", 2, "--executor slurm: "),
+    ],
+)
+def test_a_queue_that_refuses_ends_the_run(options: str, code: int, message: str, tmp_path: Path) -> None:
+    """Whether there is a Slurm with other partitions, one without its controller, or none."""
+    suite = make_suite(tmp_path / "suite", 2)
+    place = f"slurm?{options}"
+    done = bench("run", "folder", "--path", suite, "--model", "http://127.0.0.1:9/v1#m", "--executor", place, *QUICK,
+                   "--jobs", "1", "--out", tmp_path / "r", cwd=tmp_path)  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

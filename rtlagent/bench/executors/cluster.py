@@ -7,7 +7,9 @@ remote.py), so that answering and scoring stay apart there as well.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -26,6 +28,9 @@ PATIENCE_S = 600.0
 """So long a scheduler may be away before the run gives up (and can be resumed)."""
 _LOOK_S = 5.0
 _QUEUED_PER_THREAD = 2
+_NOISY = ("distributed", "tornado", "asyncio")
+_PAUSES_S = (2.0, 5.0)
+"""Before a queue that refused a worker is asked again."""
 _QUEUE_DEFAULTS: Mapping[str, str | int] = {"cores": 1, "processes": 1, "memory": "4GB", "walltime": "08:00:00"}
 
 
@@ -54,6 +59,7 @@ class ClusterExecutor:
             ToolError: the scheduler cannot be reached.
         """
         self._connect = connect
+        self._refusal: Callable[[], str] = getattr(connect, "refusal", str)
         self._jobs = jobs
         self._place = place
         self._note = note
@@ -140,6 +146,10 @@ class ClusterExecutor:
 
     def _look_after(self) -> None:
         """Connect again if the connection is lost, and submit what the cluster does not know any more."""
+        said = self._refusal()
+        if said and not self._client.nthreads():
+            hint = "nothing that was finished is lost: mend what it names and resume, or start with other options"
+            raise ToolError(f"the queue refuses to start a worker: {said}", hint=hint)
         if self._client.status != "running":
             self._reconnect()
         for key, flight in self._flights.items():
@@ -183,35 +193,81 @@ def queue_class(scheme: str) -> Any:
     return {"slurm": SLURMCluster, "lsf": LSFCluster}[scheme]
 
 
-def queue_of(scheme: str, options: Mapping[str, str | int], jobs: int, place: Place) -> Callable[[float], Any]:
-    """Return what starts `jobs` workers through a queueing system and connects to them.
+class WorkerQueue:
+    """Starts workers through a queueing system and connects to them.
 
     The scheduler is part of this process: with it the workers end, and a resumed run asks for new ones.
     """
-    clusters: list[Any] = []
 
-    def connect(timeout_s: float) -> Any:
-        if not clusters:
-            try:
-                settings: dict[str, Any] = {**_QUEUE_DEFAULTS, "log_directory": str(place.folder / "queue"), **options}
-                settings["scheduler_options"] = {"dashboard_address": ":0"}  # the usual port may be taken
-                cluster = queue_class(scheme)(**settings)
-            except (TypeError, ValueError) as error:
-                hint = "the names are those of dask-jobqueue: queue, account, memory, walltime, cores"
-                raise UsageError(f"--executor {scheme}: {error}", hint=hint) from error
-            # Not scale(): that does not replace a worker whose job was ended by the queue.
-            cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs, interval="2s")
-            clusters.append(cluster)
-        return _client(clusters[0], timeout_s)
+    def __init__(self, scheme: str, options: Mapping[str, str | int | list[str]], jobs: int, place: Place) -> None:
+        """Remember what to ask for.
 
-    return connect
+        Args:
+            scheme: `slurm` or `lsf`.
+            options: Under dask-jobqueue's names.
+            jobs: How many workers.
+            place: The run's; the queue's logs go below its folder.
+        """
+        self._scheme, self._options, self._jobs, self._place = scheme, options, jobs, place
+        self._cluster: Any = None
+        self._refusals: list[str] = []
+
+    def __call__(self, timeout_s: float) -> Any:
+        """Return a connected client.
+
+        Raises:
+            UsageError: the options are not what dask-jobqueue takes.
+        """
+        if self._cluster is None:
+            self._cluster = self._started()
+        return _client(self._cluster, timeout_s)
+
+    def refusal(self) -> str:
+        """Return what the queue said when it refused a worker for good; empty: it did not."""
+        return self._refusals[-1] if self._refusals else ""
+
+    def _started(self) -> Any:
+        kind, refusals = queue_class(self._scheme), self._refusals
+        job_class: Any = kind.job_cls
+
+        class Job(job_class):  # type: ignore[misc]
+            async def start(self) -> None:
+                # After a refusal Dask asks for no further worker by itself; a queue may be away for a moment.
+                for pause_s in (*_PAUSES_S, None):
+                    try:
+                        return await super().start()  # type: ignore[no-any-return]
+                    except (OSError, RuntimeError, ValueError) as error:
+                        if pause_s is None:
+                            refusals.append(_said(error))
+                            raise
+                        await asyncio.sleep(pause_s)
+
+        try:
+            settings = {**_QUEUE_DEFAULTS, "log_directory": str(self._place.folder / "queue"), **self._options}
+            # The usual port of the dashboard may be taken.
+            options: dict[str, Any] = {**settings, "scheduler_options": {"dashboard_address": ":0"}}
+            cluster = type(kind.__name__, (kind,), {"job_cls": Job})(**options)
+        except (TypeError, ValueError) as error:
+            text = str(error).partition("\n")[0]
+            hint = "the names are those of dask-jobqueue: queue, account, memory, walltime, cores, interface"
+            raise UsageError(f"--executor {self._scheme}: {text}", hint=hint) from error
+        # Not scale(): that does not replace a worker whose job was ended by the queue.
+        cluster.adapt(minimum_jobs=self._jobs, maximum_jobs=self._jobs, interval="2s")
+        return cluster
+
+
+def _said(error: Exception) -> str:
+    """Return what the queue's own program said, of dask-jobqueue's account of it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    own = [line for line in lines if re.match(r"(?:sbatch|bsub|slurm\w*)\b.*:", line)]
+    return " ".join(own or lines[:1] or [type(error).__name__])[:400]
 
 
 def _client(address: Any, timeout_s: float) -> Any:
     import distributed
 
-    # It logs every lost heartbeat with a traceback, on the terminal; what matters is said by us.
-    for name in [n for n in logging.root.manager.loggerDict if n.split(".")[0] == "distributed"]:
+    # They log every lost heartbeat and refused worker with a traceback, on the terminal; what matters is said by us.
+    for name in [n for n in logging.root.manager.loggerDict if n.split(".")[0] in _NOISY]:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     client: Any = distributed.Client
     return client(address, timeout=timeout_s, set_as_default=False)

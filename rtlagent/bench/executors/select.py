@@ -10,6 +10,7 @@ from rtlagent.bench.executors.protocol import Executor, Note, Place, ignore
 from rtlagent.errors import UsageError, suggestion
 
 _QUEUES = ("slurm", "lsf")
+_LISTS = frozenset({"job_extra_directives", "job_script_prologue", "job_directives_skip", "worker_extra_args"})
 _CHOICES = ("local", "dask://HOST:PORT", "slurm?queue=Q&memory=4GB&walltime=04:00:00", "lsf?...")
 
 
@@ -61,12 +62,14 @@ def open_executor(name: str, jobs: int | None, place: Place, note: Note = ignore
     if scheme == "dask":
         connect = cluster.scheduler_at(f"tcp://{urlsplit(name).netloc}")
     else:
-        connect = cluster.queue_of(scheme, queue_options(name), jobs or 1, place)
+        connect = cluster.WorkerQueue(scheme, queue_options(name), jobs or 1, place)
     return cluster.ClusterExecutor(connect, jobs, place, note)
 
 
-def queue_options(name: str) -> dict[str, str | int]:
+def queue_options(name: str) -> dict[str, str | int | list[str]]:
     """Return what `slurm?queue=Q&cores=2` asks of the queueing system, under dask-jobqueue's own names.
+
+    Options that are lists there are given once for each of their entries.
 
     Raises:
         UsageError: it is not of this form.
@@ -76,7 +79,14 @@ def queue_options(name: str) -> dict[str, str | int]:
         pairs = parse_qsl(query, strict_parsing=bool(query), keep_blank_values=True)
     except ValueError:
         raise UsageError(f"cannot read {name!r}", hint="write it as slurm?queue=NAME&memory=4GB") from None
-    return {key: int(value) if value.isdigit() else value for key, value in pairs}
+    options: dict[str, str | int | list[str]] = {}
+    for key, value in pairs:
+        entries = options.setdefault(key, []) if key in _LISTS else None
+        if isinstance(entries, list):
+            entries.append(value)
+        else:
+            options[key] = int(value) if value.isdigit() else value
+    return options
 
 
 def _scheme(name: str) -> str:
