@@ -16,9 +16,7 @@ _MOST_NAMES = 40
 
 def figure_rows(figures: Figures) -> list[tuple[str, str, str]]:
     """Return what, how much, and of what; the same for every kind of report."""
-    rows = [
-        (f"pass@{p.k}", interval_text(p.estimate), f"95 % interval over {p.problems} problems") for p in figures.pass_at
-    ]
+    rows = [(f"pass@{p.k}", interval_text(p.estimate), _over(p.estimate, p.problems)) for p in figures.pass_at]
     if figures.pass_at_1_if_errors_failed is not None and figures.counted != figures.finished:
         left_out = figures.finished - figures.counted
         cautious = percent(figures.pass_at_1_if_errors_failed)
@@ -74,7 +72,10 @@ def corrected_lines(raw: Figures, corrected: Figures, left_out: Sequence[str]) -
     rows = [(name, value, other[1]) for (name, value, _), other in zip(
         figure_rows(raw), _padded(figure_rows(corrected), figure_rows(raw)), strict=True
     )]  # fmt: skip
-    return [*aligned([("", "raw", "corrected"), *rows]), f"corrected: without {_names(left_out) or 'none'} (errata)"]
+    return [
+        *aligned([("", "raw", "corrected"), *rows]),
+        f"corrected: {_names(left_out) or 'nothing'} left out (errata)",
+    ]
 
 
 def _padded(rows: list[tuple[str, str, str]], model: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
@@ -155,8 +156,19 @@ def percent(share: float | None) -> str:
 
 
 def interval_text(interval: Interval) -> str:
-    """Spell a share with its interval."""
+    """Spell a share with its interval, if there is one."""
+    if interval.low == interval.high:
+        return percent(interval.value)
     return f"{percent(interval.value)} ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
+
+
+def _over(interval: Interval, problems: int) -> str:
+    """Say what an interval is over, or why there is none: resampling what is all alike says nothing."""
+    if problems == 1:
+        return "of 1 problem: too few for an interval"
+    if interval.low == interval.high:
+        return f"of {problems} problems, all alike: no interval"
+    return f"95 % interval over {problems} problems"
 
 
 def rate_text(rate: Rate) -> str:

@@ -155,7 +155,7 @@ def score(
         if corrected is not None and known_bad is not None:
             left_out = sorted(known_bad & {s.problem for s in scored})
             _print_rate("corrected", corrected)
-            print(f"corrected: without {', '.join(left_out) or 'none'}, defective by {errata}")
+            print(f"corrected: {', '.join(left_out) or 'nothing'} left out as defective by {errata}")
             _print_unaudited(audited.unaudited(names) if audited is not None else ())
     scored = [s for s in scored if s.problem not in (known_bad or ())]
     summary = summarize(scored)

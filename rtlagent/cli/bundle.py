@@ -59,7 +59,9 @@ def bundle(
     Such as:
 
       rtlagent bundle fifo
+
       rtlagent bundle fifo --step synthesize --attempt 2 -o for-the-vendor.zip
+
       rtlagent bundle --replay for-the-vendor.zip
     """
     if replay:

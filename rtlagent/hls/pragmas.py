@@ -48,6 +48,28 @@ _OPTIONS: Mapping[str, frozenset[str]] = {
     "dataflow": frozenset({"disable_start_propagation"}),
     "stream": frozenset({"variable", "depth", "type", "off"}),
 }
+_WITHOUT_EFFECT: Mapping[str, Mapping[str, str]] = {
+    "pipeline": {
+        "rewind": "a loop begins anew when its last iteration has ended",
+        "style": "a pipeline stalls as a whole",
+        "enable_flush": "a pipeline runs empty at its end only",
+    },
+    "unroll": {
+        "skip_exit_check": "the exit is checked in every copy, so that any trip count is right",
+        "region": "only the loop around it is unrolled",
+    },
+    "inline": {"region": "it speaks about the function that it stands in"},
+    "dependence": {"distance": "a dependence is either false or as the code has it"},
+    "dataflow": {"disable_start_propagation": "every part begins as soon as its inputs are there"},
+    "allocation": {"core": "it limits operations and functions"},
+    "interface": {
+        "register": "ports are registered where the protocol needs it",
+        "latency": "a memory answers in the next cycle",
+        "name": "a port is called as its argument",
+        "offset": "registers have fixed addresses, as the register map says",
+    },
+}
+"""Options that Vitis HLS knows and that change nothing here, and why."""
 _OF_LOOPS = frozenset({"pipeline", "unroll", "loop_tripcount", "loop_flatten"})
 _OPERATOR = re.compile(r"_Pragma\s*\(\s*\"\s*(?:HLS|hls)\s+([^\"]*)\"\s*\)")
 _LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
@@ -218,6 +240,9 @@ def _read(body: str, number: int, place: Place, remarks: Remarks, constants: Con
                 return None
             value = str(known)
         options[name] = value
+    for name, reason in _WITHOUT_EFFECT.get(kind, {}).items():
+        if name in options:
+            remarks.warn("PRAGMA_OPTION", f"#pragma HLS {kind}: {name} has no effect: {reason}", place)
     wrong = _missing(kind, options)
     if wrong:
         remarks.warn("PRAGMA_VALUE", f"#pragma HLS {kind} is ignored: {wrong}", place)

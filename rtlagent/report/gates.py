@@ -12,9 +12,11 @@ def gate_summary(step: StepResult) -> str:
     if step.tests:
         good = sum(t.status is Status.PASS for t in step.tests)
         parts.append(f"{good}/{len(step.tests)} tests")
-        checked = sum(t.checked_cycles or 0 for t in step.tests)
-        if checked:
-            parts.append(f"{checked} {'values compared' if step.step == 'cosim' else 'cycles checked'}")
+        checked = [t.checked_cycles or 0 for t in step.tests]
+        if step.step == "cosim" and any(checked):
+            parts.append(f"{min(checked)} values compared")  # the same ones by each simulator
+        elif any(checked):
+            parts.append(f"{sum(checked)} cycles checked")
         seeds = sorted({t.seed for t in step.tests if t.seed is not None})
         if seeds:
             parts.append(f"seed {', '.join(map(str, seeds))}")

@@ -244,3 +244,53 @@ def test_headers_and_a_testbench_come_along(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     cosim = json.loads(done.stdout)["verdict"]["steps"][2]
     assert "40 calls of f() recorded from main()" in cosim["detail"]
+
+
+SHAPES = {
+    "registers": """int f(const int a[8], int k) {
+#pragma HLS interface mode=s_axilite port=k
+#pragma HLS interface mode=s_axilite port=return
+  int s = 0;
+  for (int i = 0; i < 8; i++) s += a[i] * k;
+  return s;
+}
+""",
+    "dataflow": """void f(const int in[16], int out[16], int k) {
+#pragma HLS dataflow
+  int mid[16];
+  for (int i = 0; i < 16; i++) mid[i] = in[i] * k;
+  for (int i = 0; i < 16; i++) out[i] = mid[i] + i;
+}
+""",
+    "dataflow in a loop": """void f(const int in[32], int out[32]) {
+  for (int t = 0; t < 4; t++) {
+#pragma HLS dataflow
+    int mid[8];
+    for (int i = 0; i < 8; i++) mid[i] = in[8 * t + i] * 3;
+    for (int i = 0; i < 8; i++) out[8 * t + i] = mid[7 - i] + i;
+  }
+}
+""",
+    "partitioned": """int f(const int a[16]) {
+#pragma HLS array_partition variable=a cyclic factor=4
+  int s = 0;
+  for (int i = 0; i < 16; i++) {
+#pragma HLS unroll factor=4
+    s += a[i] ^ (s >> 3);
+  }
+  return s;
+}
+""",
+}
+
+
+SLOW_SHAPES = ("dataflow in a loop", "partitioned")
+
+
+@pytest.mark.parametrize("shape", [pytest.param(s, marks=[pytest.mark.slow] * (s in SLOW_SHAPES)) for s in SHAPES])
+def test_every_shape_of_module_passes_every_gate(shape: str, tmp_path: Path) -> None:
+    """The gates have rules for what models write; what the compiler writes has to keep them, too."""
+    (tmp_path / "f.c").write_text(SHAPES[shape])
+    done = run("generate", "f.c", "--target", "generic", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASS: f, evidence" in done.stdout

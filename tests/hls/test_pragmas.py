@@ -194,3 +194,21 @@ def test_pragmas_can_be_replaced() -> None:
     )
     assert write_pragmas(text, {}) == text
     assert "\r\n  #pragma HLS pipeline\r\n" in write_pragmas(text.replace("\n", "\r\n"), {2: ["pipeline"]})
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("pipeline II=1 rewind", "rewind"),
+        ("pipeline style=flp", "style"),
+        ("unroll factor=2 skip_exit_check", "skip_exit_check"),
+        ("interface mode=s_axilite port=k offset=0x20", "offset"),
+    ],
+)
+def test_an_option_without_effect_is_a_warning(text: str, option: str) -> None:
+    remarks = Remarks()
+    source = f"void f(int k) {{ for (int i = 0; i < 8; i++) {{\n#pragma HLS {text}\n}} }}"
+    assert len(mark_pragmas(source, "a.c", remarks).pragmas) == 1
+    (found,) = remarks.diagnostics
+    assert (found.code, found.line) == ("PRAGMA_OPTION", 2)
+    assert f" {option} has no effect: " in found.message
