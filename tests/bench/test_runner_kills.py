@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sqlite3
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from adder_suite import Endpoint, bench, exported, make_suite, serving, started
 from process_search import processes_with
 
+OWN_SUITE = Path(__file__).parents[2] / "benchmarks" / "suites" / "rtl"
 QUICK = ("--mode", "single", "--no-synthesis")
 DASK = Path(sys.executable).parent / "dask"
 
@@ -164,6 +166,39 @@ def test_a_dask_worker_is_killed_and_nothing_is_lost(cluster: Cluster, tmp_path:
     assert len(results) == 15
     assert {r["problem"] for r in results if r["status"] != "PASS"} == {"add2"}
     assert "distributed" not in out
+
+
+class OwnSuiteEndpoint(Endpoint):
+    """Answers with the golden designs of the own suite: what is tried is the way, not a model."""
+
+    def text_for(self, prompt: str) -> str | None:
+        (name,) = re.findall(r"^- top module: (\w+)$", prompt, re.M)
+        self.prompts.append(name)
+        time.sleep(self.delay_s)
+        files = sorted((OWN_SUITE / name / "golden").glob("*.v"))
+        return "\n".join(f"FILE: rtl/{f.name}\n```verilog\n{f.read_text()}```\n" for f in files)
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+@pytest.mark.timeout(1500)
+def test_the_own_suite_on_two_workers_of_which_one_is_killed(cluster: Cluster, tmp_path: Path) -> None:
+    run = tmp_path / "r"
+    names = sorted(p.parent.name for p in OWN_SUITE.glob("*/spec.md"))
+    first, _second = cluster.start_worker(), cluster.start_worker()
+    with serving(OwnSuiteEndpoint()) as endpoint:
+        place = f"dask://127.0.0.1:{cluster.port}"
+        command = ("run", "folder", "--path", OWN_SUITE, "--model", endpoint.model, "--executor", place)
+        process = started(*command, *QUICK, "--out", run, cwd=tmp_path)
+        wait_for(run, 10, process, timeout_s=400)
+        first.kill()
+        out, _ = process.communicate(timeout=1000)
+    assert process.returncode == 0, out
+    results = exported(run)["results"]
+    assert sorted(r["problem"] for r in results) == names
+    assert [(r["problem"], r["message"]) for r in results if r["status"] != "PASS"] == []
+    # What a worker had in hand when it died is asked again, and nothing else.
+    assert len(endpoint.prompts) <= len(names) + 2
 
 
 @pytest.mark.slow
