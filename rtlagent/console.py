@@ -76,7 +76,7 @@ class Progress:
     def _on_compiled(self, event: Mapping[str, Any]) -> str:
         self.activity = "judging the module"
         free = f"{100 * event['margin']:.0f} % of the period left free"
-        return f"compiled: {event['loops']} loops, {event['warnings']} warnings, {free}"
+        return f"compiled: {_many(event['loops'], 'loop')}, {_many(event['warnings'], 'warning')}, {free}"
 
     def _on_gate(self, event: Mapping[str, Any]) -> str:
         tests = f", {event['tests_passed']} of {event['tests']} tests" if event["tests"] else ""
@@ -149,6 +149,10 @@ class Progress:
 
     def _on_prompt_shortened(self, event: Mapping[str, Any]) -> str:
         return "the prompt was too long; the conversation was started again from the specification"
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"
 
 
 def figure(value: float | None) -> str:

@@ -262,7 +262,8 @@ class RunScreen(_Listing):
     def _tell(self) -> None:
         run = self._summary
         spent = f", {usage_text(run.usage)}" if run.model is not None else ""
-        attempts = f", {run.iterations} attempts" if run.iterations is not None else ""
+        many = "s" * (run.iterations != 1)
+        attempts = f", {run.iterations} attempt{many}" if run.iterations is not None else ""
         live = "  [following the end]" if self.live else ""
         text = f"{run.id}  {run.state}  {duration(run.seconds)}{attempts}{spent}  {run.about}{live}"
         self.query_one("#title", Static).update(printable(" ".join(text.split())))

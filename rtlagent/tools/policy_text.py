@@ -22,6 +22,8 @@ _ITEM = re.compile(
     r"|(?P<escaped>\\[^\s]+)",
     re.DOTALL,
 )
+_HARMLESS = re.compile(r"// verilator lint_off (?:DECLFILENAME|SYMRSVDWORD)")
+"""Names of files and words of C++ say nothing about what a design does; compiled C carries these two."""
 _METACOMMENT = re.compile(r"/[/*]\s*verilator\b", re.IGNORECASE)
 _SYNTHESIS_COMMENT = re.compile(
     r"/[/*]\s*(?:synthesis|synopsys|pragma|cadence|ambit|exemplar|xilinx|altera|\$s|vcs)\b[^\n]*?"
@@ -121,6 +123,8 @@ def _found(text: str, macros: frozenset[str], allowed: frozenset[str]) -> _Found
 
 
 def _comment(offset: int, comment: str) -> _Found:
+    if _HARMLESS.fullmatch(comment.rstrip()):
+        return
     if _METACOMMENT.match(comment):
         yield offset, Severity.ERROR, "POLICY_METACOMMENT", "a comment that steers Verilator"
     elif match := _SYNTHESIS_COMMENT.match(comment):

@@ -247,6 +247,7 @@ def test_headers_and_a_testbench_come_along(tmp_path: Path) -> None:
 
 
 SHAPES = {
+    "division": "int f(int a, int b) { return b ? a / b : a; }\n",
     "registers": """int f(const int a[8], int k) {
 #pragma HLS interface mode=s_axilite port=k
 #pragma HLS interface mode=s_axilite port=return
@@ -284,7 +285,7 @@ SHAPES = {
 }
 
 
-SLOW_SHAPES = ("dataflow in a loop", "partitioned")
+SLOW_SHAPES = ("registers", "dataflow in a loop", "partitioned")
 
 
 @pytest.mark.parametrize("shape", [pytest.param(s, marks=[pytest.mark.slow] * (s in SLOW_SHAPES)) for s in SHAPES])

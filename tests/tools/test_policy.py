@@ -69,6 +69,8 @@ ATTACKS = {
     "include by macro": (module("", '`define F "data/table.hex"\n`include `F\n'), "POLICY_INCLUDE"),
     "metacomment": (module("/*verilator lint_off WIDTH*/"), "POLICY_METACOMMENT"),
     "metacomment in a line": (module("// verilator tracing_off"), "POLICY_METACOMMENT"),
+    "metacomment with more": (module("// verilator lint_off DECLFILENAME WIDTH"), "POLICY_METACOMMENT"),
+    "metacomment in two lines": (module("/* verilator lint_off DECLFILENAME\nWIDTH */"), "POLICY_METACOMMENT"),
     "translate_off": (module("// synthesis translate_off\nwire t;\n// synthesis translate_on"), MISMATCH),
     "translate_off synopsys": (module("/* synopsys translate_off */ wire t; /* synopsys translate_on */"), MISMATCH),
     "full_case comment": (module("reg x; always @* case (a) // synopsys full_case\n0: x = 1; endcase"), MISMATCH),

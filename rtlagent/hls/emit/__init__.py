@@ -83,6 +83,10 @@ def as_file(piece: Piece, module: Module, header: str) -> Emitted:
         )
         text = text.replace(f"module {piece.name} (", f"module {shell.core} (", 1)
     comment = "".join(f"// {line}\n" for line in header.splitlines())
+    if piece.submodules or shell:
+        comment += "// verilator lint_off DECLFILENAME\n"  # one file for all
+    if shell and shell.control:
+        comment += "// verilator lint_off SYMRSVDWORD\n"  # the port's name is a word of C++ compilers
     parts = [
         comment + "`default_nettype none",
         shell.render() if shell else "",
