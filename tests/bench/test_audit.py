@@ -171,7 +171,7 @@ def test_errata_correct_a_score(root: Path) -> None:
     assert score.exit_code == 0, score.output
     assert "pass rate    50.0% (1 of 2 answers" in score.stdout
     assert "corrected   100.0% (1 of 1 answers" in score.stdout
-    assert "without wrong, defective by" in score.stdout
+    assert "corrected: wrong left out as defective by" in score.stdout
     data = json.loads(run("score", "folder", "--path", str(root), "--golden", "--errata", str(errata), "--json").stdout)
     assert data["corrected"]["pass_rate"] == 1.0 and data["summary"]["all"]["pass_rate"] == 0.5
 
