@@ -240,8 +240,9 @@ def _read(body: str, number: int, place: Place, remarks: Remarks, constants: Con
                 return None
             value = str(known)
         options[name] = value
+    unsupported = "m_axi" in (options.get("mode", ""), *options)  # said of the whole pragma
     for name, reason in _WITHOUT_EFFECT.get(kind, {}).items():
-        if name in options:
+        if name in options and not unsupported:
             remarks.warn("PRAGMA_OPTION", f"#pragma HLS {kind}: {name} has no effect: {reason}", place)
     wrong = _missing(kind, options)
     if wrong:

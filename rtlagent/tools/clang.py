@@ -77,7 +77,9 @@ def emit_llvm(
         shown = path.replace("\\", "\\\\").replace('"', '\\"')
         (work / name).write_text(f'#line 1 "{shown}"\n{source}')
         argv = [*command, *_ARGUMENTS, f"-std={_STANDARDS[language]}", f"-I{resource_dir('sim') / 'hls'}", "-I."]
-        argv += [*(_OLD_C if language == "c" else ()), *arguments, "-o", _OUTPUT, name]
+        # No C++ library is there for the hardware's side; what C has goes by its C++ names, too.
+        argv += _OLD_C if language == "c" else ("-idirafter", str(resource_dir("sim") / "hls_std"))
+        argv += [*arguments, "-o", _OUTPUT, name]
         limits = replace(config.limits, memory_mb=max(config.limits.memory_mb, 4096))
         result = sandbox.run(
             argv,
@@ -102,7 +104,13 @@ def _compile_error(errors: list[re.Match[str]]) -> CSourceError:
     first = errors[0]
     where = f"{posixpath.normpath(first['path'])}:{first['line']}:{first['column']}"
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return CSourceError(f"{first['text']}{more}", where=where, hint="the C compiler refuses it; mend it there")
+    hint = "the C compiler refuses it; mend it there"
+    if first["text"].endswith("file not found"):
+        hint = (
+            "give the header with the source; of C++'s library and of vendors' there is ap_int.h, hls_stream.h and "
+            "what C has, and what only a test needs goes between #ifndef __SYNTHESIS__ and #endif"
+        )
+    return CSourceError(f"{first['text']}{more}", where=where, hint=hint)
 
 
 @cache

@@ -28,7 +28,9 @@ class Comparison:
     """The first few."""
     mismatch_count: int = 0
     outputs: int = 0
-    """Results, and elements of arrays that the hardware can write."""
+    """Results, and elements of arrays that the hardware can write; of calls that are alike, those of the first."""
+    repeated: int = 0
+    """Outputs of calls whose inputs and outputs are those of an earlier one: compared, and no further evidence."""
     undefined: int = 0
     """Outputs that differ, but whose value C leaves undefined."""
     aliased: tuple[str, ...] = ()
@@ -46,12 +48,13 @@ class Comparer:
         self._streams = frozenset(s.argument for s in interface.streams)
         self._gaps: dict[int, tuple[range, ...]] = {}
         self._output_counts: dict[tuple[int, int], int] = {}
+        self._seen: set[int] = set()
         self.found = Comparison([])
 
     def call(self, number: int, done: CallResult) -> None:
         """Compare one call."""
         call = self._record.calls[number]
-        before = self.found.mismatch_count
+        before, outputs = self.found.mismatch_count, self.found.outputs
         self._compare_result(number, call, done)
         self._compare_streams(number, call, done)
         written: dict[int, list[tuple[int, int]]] = {}
@@ -66,6 +69,12 @@ class Comparer:
                 self._compare_gaps(number, call, done, i)
         if self.found.mismatch_count > before and not self.found.aliased:
             self.found.aliased = _overlapping(call, self._record.arguments)
+        width = self._interface.result_width
+        alike = hash((call.before, call.read, call.after, call.written, call.result & ((1 << width) - 1)))
+        if alike in self._seen:
+            self.found.repeated += self.found.outputs - outputs
+            self.found.outputs = outputs
+        self._seen.add(alike)
 
     def _compare_result(self, number: int, call: Call, done: CallResult) -> None:
         width = self._interface.result_width

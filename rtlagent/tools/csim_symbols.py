@@ -38,7 +38,8 @@ def matching(name: str, symbols: frozenset[str]) -> list[str]:
     if name in symbols:
         return [name]
     last = re.escape(f"{len(name)}{name}")
-    mangled = re.compile(rf"_ZL?{last}(?:[^\d].*)?|_ZNK?(?:\d+\w+?)*?{last}E.*")
+    # The length says where the name ends; a parameter of a class type begins with a digit, too.
+    mangled = re.compile(rf"_ZL?{last}.*|_ZNK?(?:\d+\w+?)*?{last}E.*")
     return sorted(s for s in symbols if mangled.fullmatch(s))
 
 

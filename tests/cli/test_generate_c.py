@@ -285,6 +285,17 @@ SHAPES = {
 }
 
 
+CPP_SHAPES = {
+    "a class by value": '#include "ap_int.h"\nint f(ap_int<9> a) { return a * 3; }\n',
+    "a structure by value": "struct p { short x, y; };\nint f(p a) { return a.x * a.y; }\n",
+    "C headers of C++": "#include <cstdint>\n#include <cstdio>\nstd::int32_t f(int32_t x) { return x + 1; }\n",
+}
+NAME_SHAPES = {
+    "read data": "int f(int a[4], int a_q0) { return a[1] ^ a_q0; }\n",
+    "address": "int f(int x[4], int x_address0) { return x[0] + x_address0; }\n",
+    "both ways": "int f(int *i, int i_o, int i_i) { *i += 1; return i_o - i_i; }\n",
+    "the module": "int f(int x[4], int clk, int f) { return x[1] + clk * f; }\n",
+}
 SLOW_SHAPES = ("registers", "dataflow in a loop", "partitioned")
 
 
@@ -295,3 +306,29 @@ def test_every_shape_of_module_passes_every_gate(shape: str, tmp_path: Path) -> 
     done = run("generate", "f.c", "--target", "generic", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PASS: f, evidence" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", CPP_SHAPES)
+def test_the_forms_of_cpp_arguments(shape: str, tmp_path: Path) -> None:
+    (tmp_path / "f.cpp").write_text(CPP_SHAPES[shape])
+    done = run("generate", "f.cpp", "--target", "generic", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASS: f, evidence moderate" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", NAME_SHAPES)
+def test_an_argument_may_be_called_as_a_port(shape: str, tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(NAME_SHAPES[shape])
+    done = run("generate", "f.c", "--target", "generic", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASS: f, evidence moderate" in done.stdout
+
+
+def test_one_input_again_and_again_is_one_value(tmp_path: Path) -> None:
+    """All inputs but one are undefined in C."""
+    (tmp_path / "f.c").write_text("int f(int a) { return a == 0 ? 5 : 100 / (a & 0); }\n")
+    done = run("generate", "f.c", "--target", "generic", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASS: f, evidence weak (only 1 value equals the C's" in done.stdout

@@ -57,7 +57,8 @@ def judge(
 def test_right_designs_pass_under_both_simulators(pair: Pair, tool_config: ToolConfig) -> None:
     step = judge(pair, tool_config, simulators=BOTH)
     assert step.status is Status.PASS, step.detail
-    count = len(calls_of(pair, tool_config).calls)
+    # Calls that are alike are evidence once.
+    count = len({(c.before, c.read, c.after, c.result) for c in calls_of(pair, tool_config).calls})
     assert [t.name for t in step.tests] == ["verilator", "icarus"]
     assert all((t.checked_cycles or 0) >= count for t in step.tests)
     assert len({t.checked_cycles for t in step.tests}) == 1

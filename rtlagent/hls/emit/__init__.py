@@ -107,6 +107,13 @@ def _shell(piece: Piece, module: Module) -> Shell | None:
     return Shell(piece.name, f"{piece.name}_core", piece.ports, registers, control)
 
 
+_MEMORY_PORTS = (
+    *(f"{word}{port}" for port in (0, 1) for word in ("address", "ce", "we", "d", "q")),
+    *("i", "o", "o_ap_vld"),
+)
+_STREAM_PORTS = ("dout", "empty_n", "read", "din", "full_n", "write")
+
+
 class _Emission:
     def __init__(
         self,
@@ -130,10 +137,12 @@ class _Emission:
         self.datapath.control = Control(module, self.timing, self.sheet, self.names, self.datapath.use, self.start)
 
     def run(self, name: str) -> Piece:
+        if not name.startswith("ap_"):
+            self.names.fresh(name)  # to Verilator a net may not be called as its module
         if isinstance(self.top.entry.terminator, Return):
             self.timing.lengthen(self.top.entry, 2)  # ap_done never comes in the cycle of ap_start
         if any(op.stream is not None for f in self.module.functions for b in f.blocks for op in b.ops):
-            self.sheet.enable = self.names.reserve("advance")
+            self.sheet.enable = self.names.fresh("advance")
         self._ports()
         control, datapath = self.datapath.control, self.datapath
         control.declare()
@@ -189,16 +198,9 @@ class _Emission:
         names = self.names
         for memory in self.module.memories:
             if memory.kind is MemoryKind.PARAM:
-                memory.name = names.fresh(memory.name)
-                for port in (0, 1):
-                    for suffix in ("address", "ce", "we", "d", "q"):
-                        names.fresh(f"{memory.name}_{suffix}{port}")
-                for suffix in ("i", "o", "o_ap_vld"):
-                    names.fresh(f"{memory.name}_{suffix}")
+                memory.name = names.fresh_with(memory.name, _MEMORY_PORTS)
         for stream in self.module.streams:
-            stream.name = names.fresh(stream.name)
-            for suffix in ("dout", "empty_n", "read", "din", "full_n", "write"):
-                names.fresh(f"{stream.name}_{suffix}")
+            stream.name = names.fresh_with(stream.name, _STREAM_PORTS)
 
     def _finish(self) -> None:
         sheet, control = self.sheet, self.datapath.control

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _KEYWORDS = frozenset(
     """
@@ -54,6 +55,15 @@ class Names:
         if name in self._taken:
             raise ValueError(f"the name {name} is needed twice")
         self._taken.add(name)
+        return name
+
+    def fresh_with(self, wish: str, suffixes: Iterable[str]) -> str:
+        """Return `wish`, or `wish_2`..., such that with each suffix after a `_` it is free, too; take them all."""
+        ends = tuple(suffixes)
+        name = self.fresh(wish)
+        while any(f"{name}_{end}" in self._taken for end in ends):
+            name = self.fresh(wish)
+        self._taken |= {f"{name}_{end}" for end in ends}
         return name
 
     def fresh(self, wish: str) -> str:

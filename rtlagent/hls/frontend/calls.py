@@ -102,6 +102,9 @@ def lower_call(f: FunctionLowering, ins: Instruction) -> None:
         _unknown(f, name)
 
 
+_FLOATS = ("half", "float", "double", "x86_fp80", "fp128")
+
+
 def _intrinsic(f: FunctionLowering, ins: Instruction, name: str, arguments: list[Operand]) -> None:
     base = name.split(".")[1] if name.startswith("llvm.") else "abs"
     if base in ("stacksave", "stackrestore"):
@@ -112,6 +115,8 @@ def _intrinsic(f: FunctionLowering, ins: Instruction, name: str, arguments: list
     elif base in INTRINSICS:
         f.set(ins, lower_intrinsic(f.b, name.removeprefix("llvm."), [f.value(a) for a in arguments]))
     else:
+        if ins.type in _FLOATS:
+            f.fail(f"floating-point operation ({base}) at run time", INTEGERS_HINT)
         f.fail(f"{name} cannot become hardware", "write it with plain integers")
 
 
