@@ -115,7 +115,7 @@ def table(runs: Sequence[Run], interface: Interface, record: CallRecord) -> str:
         lines.append(f"{undefined} outputs were not compared: C leaves their value undefined")
     repeated = max((r.comparison.repeated for r in runs), default=0)
     if repeated:
-        lines.append(f"{repeated} outputs of calls that are like earlier ones are not counted")
+        lines.append(f"outputs of calls that are like earlier ones, not counted: {repeated}")
     if not any(r.comparison.outputs for r in runs) and all(r.status is Status.PASS for r in runs):
         lines.append("no output was compared, which proves nothing")
     for names, found in findings(runs, interface, record):
